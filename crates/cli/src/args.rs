@@ -11,13 +11,13 @@ pub(crate) struct Global {
     /// Print one JSON document on standard output and nothing else there
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Worker threads; 0 means one per core. Results do not depend on it
+    /// Worker threads; 0 means one per core. Results do not depend on this
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Nothing on standard error but errors: no progress, no remarks. Results are still printed
+    /// Print only errors on standard error: no progress, no notes. Results are still printed
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Also print the settings that were changed, and at the end wall and CPU time; twice for every stage
+    /// Also print changed settings, and at the end wall and CPU time; twice for every stage
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }

@@ -52,7 +52,7 @@ pub(crate) fn alleles() -> impl TypedValueParser<Value = Alleles> {
     ])
 }
 
-/// What happens to repeated measurements.
+/// Treatment of repeated measurements.
 pub(crate) fn duplicates() -> impl TypedValueParser<Value = Duplicates> {
     choice(vec![
         ("mean", Duplicates::Mean, "Mean, count, and the p-value of a t-test of the mean"),
@@ -61,7 +61,7 @@ pub(crate) fn duplicates() -> impl TypedValueParser<Value = Duplicates> {
     ])
 }
 
-/// What a split keeps apart.
+/// Scheme of a split.
 pub(crate) fn scheme() -> impl TypedValueParser<Value = Scheme> {
     let help = |scheme| match scheme {
         Scheme::Random => "Records, one by one; records of one query pair are related, so this leaks",
@@ -109,7 +109,7 @@ fn processor_help(kind: ProcessorKind) -> &'static str {
     match kind {
         ProcessorKind::Perturbation => "Gene indices only; the default for every model",
         ProcessorKind::Mask => "Bit masks over genes, edges and reactions",
-        ProcessorKind::ResidentMask => "The same masks, kept allocated: cleared, used, restored",
+        ProcessorKind::ResidentMask => "Masks that stay allocated: cleared, used, restored",
         ProcessorKind::SavedIndices => "Removed positions read from disk (`data precompute --indices`)",
         ProcessorKind::SavedMasks => "Masks read from disk (`data precompute --masks`)",
         ProcessorKind::Subgraph => "Every network rebuilt without the genes",

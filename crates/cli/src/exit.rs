@@ -6,7 +6,7 @@ use knockout_base::error::Class;
 pub(crate) const OK: u8 = 0;
 /// Something unexpected failed: a disk, a bug.
 pub(crate) const FAILED: u8 = 1;
-/// The request cannot be carried out as it was made: a bad flag, a bad key, a missing file, an output that exists.
+/// The request cannot be carried out: a bad flag, a bad key, a missing file, an output that exists.
 pub(crate) const REQUEST: u8 = 2;
 /// An input file is damaged or not what it claims to be.
 pub(crate) const DATA: u8 = 3;
@@ -18,7 +18,7 @@ pub(crate) const REGRESSED: u8 = 5;
 pub(crate) const PARTIAL: u8 = 6;
 /// Two inputs cannot be compared fairly: their conditions differ, or there are too few steps to judge.
 pub(crate) const INCOMPARABLE: u8 = 7;
-/// The command was interrupted; what it had done is saved and can be gone on with.
+/// The command was interrupted; its work is saved and can be resumed.
 #[cfg(feature = "lab")]
 pub(crate) const INTERRUPTED: u8 = 8;
 
@@ -33,7 +33,7 @@ EXIT CODES:
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
   7  not comparable: the conditions of the two inputs differ too much, or too few steps to judge
-  8  interrupted, but saved: train --resume RUN, or for other commands the same one again, goes on";
+  8  interrupted and saved; resume with train --resume RUN, or by running other commands again";
 
 /// The exit code of a class of errors.
 pub(crate) fn code_of(class: Class) -> u8 {

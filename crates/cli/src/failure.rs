@@ -1,7 +1,7 @@
-//! Why a command did not simply succeed: an exit code, and messages from the outermost to the cause.
+//! The failure of a command: an exit code, and messages from the outermost to the cause.
 //!
 //! Errors of the libraries bring their class ([`Classified`]) and become a [`Failure`] with `?`. Errors of other crates have
-//! none and are told apart where they happen, with [`Unexpected::unexpected`] or [`request_error`].
+//! none and get one where they happen, with [`Unexpected::unexpected`] or [`request_error`].
 
 use crate::exit;
 use knockout_base::error::Classified;
@@ -13,11 +13,11 @@ use std::sync::Mutex;
 /// The result of a command or a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// A command that did not simply succeed.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
-    /// What was being done, innermost first.
+    /// Operations that failed, innermost first.
     contexts: Vec<String>,
     cause: Box<dyn Error + Send + Sync>,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What was being done, for errors that have a class.
+/// Adds the operation that failed to errors that have a class.
 pub(crate) trait Context<T> {
     fn context(self, message: impl Into<String>) -> Result<T>;
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T>;
@@ -76,7 +76,7 @@ impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
     }
 }
 
-/// What was being done, for errors of other crates: they are nobody's fault.
+/// Adds the operation that failed to errors of other crates; they are unexpected.
 pub(crate) trait Unexpected<T> {
     fn unexpected(self, message: &str) -> Result<T>;
 }
@@ -91,7 +91,7 @@ impl<T, E: Error + Send + Sync + 'static> Unexpected<T> for Result<T, E> {
 
 /// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.
 ///
-/// Panics that a library catches (some Parquet files make their reader panic) are errors already and say nothing here.
+/// Panics that a library catches (some Parquet files make their reader panic) are errors already and print nothing here.
 pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> Result<()>) -> Result<()> {
     static LAST: Mutex<String> = Mutex::new(String::new());
     panic::set_hook(Box::new(|info| {

@@ -4,19 +4,19 @@ use crate::command::Cli;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What to write instead, where that is known.
+/// Returns what to write instead, where that is known.
 pub(crate) fn of(error: &clap::Error) -> Option<String> {
     of_unknown_option(error).or_else(|| of_unknown_command(error))
 }
 
-/// Takes away what clap says of unknown options, to write them behind `--`: no option of ours is a value.
+/// Removes the suggestion of clap to write unknown options behind `--`: none of them is a value.
 pub(crate) fn without_wrong_ones(error: &mut clap::Error) {
     if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }
 }
 
-/// For a word that is no command: the group that has one of that name, or how to analyse the trace that it is.
+/// Hint for an unknown command: the group that has one of that name, or how to analyse the trace that it is.
 fn of_unknown_command(error: &clap::Error) -> Option<String> {
     let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))

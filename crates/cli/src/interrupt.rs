@@ -19,7 +19,7 @@ impl Interrupt {
         Self::listen(&[SIGINT, SIGTERM, SIGHUP])
     }
 
-    /// The same for one of several ranks: their launcher may pass on a signal that the terminal has sent already.
+    /// Installs the handler for one of several ranks: their launcher may pass on a signal that the terminal has sent already.
     pub(crate) fn install_on_ranks() -> Result<Self> {
         Self::listen(&[])
     }

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// What an output is: one of another kind is not replaced without `--force`.
+/// Kind of an output; a file of another kind is not replaced without `--force`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An HTML report.

@@ -1,4 +1,4 @@
-//! What a configuration starts from: shipped presets, presets and configuration files of the user's own. All become `key=value`.
+//! Presets and configuration files that a configuration starts from. All become `key=value`.
 
 use crate::failure::{Context as _, Result, request_error};
 use crate::ui::Ui;
@@ -27,11 +27,11 @@ const FILES: [(&str, &str); 10] = [
 const OWN_FOLDER: &str = "presets";
 const OWN_FOLDER_VARIABLE: &str = "KNOCKOUT_PRESETS";
 
-/// What a configuration starts from.
+/// Start of a configuration.
 #[derive(Debug, Default, Args)]
 pub(crate) struct StartArgs {
     /// Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a
-    /// NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says
+    /// NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`
     #[arg(long, value_name = "NAME", visible_alias = "experiment")]
     preset: Option<String>,
     /// Start from a configuration file: the config.toml of a run, or any part of one
@@ -54,7 +54,7 @@ struct Preset {
 /// What a configuration starts from, read.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
-    /// The model it is for, where it says so.
+    /// The model that it names.
     pub(crate) model: Option<ModelEntry>,
     keys: Vec<String>,
 }
@@ -88,10 +88,10 @@ impl Start {
 
     fn add(&mut self, name: &str, text: &str, ui: &Ui) -> Result<()> {
         let mut table: Table = toml::from_str(text)
-            .map_err(|error| request_error(format!("{name} is no TOML: {}", error.message())))?;
+            .map_err(|error| request_error(format!("{name} is not TOML: {}", error.message())))?;
         let model = if table.contains_key("keys") {
             let preset: Preset = table.try_into().map_err(|error: toml::de::Error| {
-                request_error(format!("{name} is no preset: {}", error.message()))
+                request_error(format!("{name} is not a preset: {}", error.message()))
             })?;
             ui.note(&format!("preset {name}: {}", preset.about));
             for unused in &preset.unused {
@@ -128,7 +128,7 @@ impl Start {
         Ok(())
     }
 
-    /// The model that was asked for, or that the start is for; an error where they differ or none is named.
+    /// Returns the requested model, or that of the start; fails where they differ or neither is given.
     pub(crate) fn model(&self, asked: Option<ModelEntry>) -> Result<ModelEntry> {
         match (asked, self.model) {
             (Some(asked), Some(own)) if asked.name != own.name => Err(request_error(format!(
@@ -172,7 +172,7 @@ fn find(name: &str) -> Result<String> {
         Err(_) => {
             let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
             Err(request_error(format!(
-                "there is no preset {name:?}; choose from {}, or write {}",
+                "unknown preset {name:?}; choose from {}, or write {}",
                 known.join(", "),
                 path.display()
             )))

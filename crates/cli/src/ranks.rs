@@ -1,6 +1,6 @@
 //! The processes that were started together with this one by mpirun or srun.
 //!
-//! The first rank speaks; the others do the same work in silence. Whoever fails says which rank it is and ends all of them.
+//! Only the first rank prints. A rank that fails names itself and ends all of them.
 
 use crate::failure::Result;
 use crate::ui::Ui;
@@ -30,7 +30,7 @@ fn join_launch(launch: Launch) -> Result<Ranks> {
     Err(launch.refused(1, why).into())
 }
 
-/// Threads of this rank: those that were asked for, or its share of the machine.
+/// Returns the threads of this rank: the requested number, or its share of the machine.
 pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
     let here = rayon::current_num_threads();
     if ranks.is_alone() {
@@ -58,7 +58,7 @@ pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
 /// How the ranks of a machine share its cores.
 #[derive(Debug, Clone, Copy)]
 struct Placement {
-    /// Threads that were asked for.
+    /// Requested threads.
     asked: Option<usize>,
     /// Cores of the machine.
     cores: usize,
@@ -90,7 +90,7 @@ impl Placement {
         }
     }
 
-    /// What the launcher's binding costs, and how to avoid it.
+    /// Returns a warning about the launcher's binding, with the option that avoids it.
     fn warning(self) -> Option<String> {
         let Self { cores, available, on_host, .. } = self;
         let idle = cores.saturating_sub(available * on_host);

@@ -1,6 +1,6 @@
-//! How the program speaks: results to standard output, everything else to standard error.
+//! Output of the program: results to standard output, everything else to standard error.
 //!
-//! The only place that prints. It knows nothing of what the results mean.
+//! No other module prints.
 
 use crate::args::Global;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _};
@@ -52,7 +52,7 @@ impl Ui {
         self.ranks.set(ranks).ok();
     }
 
-    /// Threads that were asked for; 0: as many as there are cores.
+    /// Returns the requested number of threads; 0 for one per core.
     #[cfg(feature = "lab")]
     pub(crate) fn threads(&self) -> usize {
         self.threads
@@ -104,7 +104,7 @@ impl Ui {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let most = (8 * cores).max(64);
         if threads > most {
-            self.note(&format!("--threads {threads} is more than is of use here; {most} threads"));
+            self.note(&format!("--threads {threads} is more than this machine can use; taking {most}"));
         }
         let threads = threads.min(most);
         rayon::ThreadPoolBuilder::new()
@@ -132,13 +132,13 @@ impl Ui {
         }
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // The reader of our output went away (`knockout … | head`), which is no failure and no verdict.
+            // The reader of our output went away (`knockout … | head`), which is not a failure.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.context("could not write to standard output"),
         }
     }
 
-    /// Says something in passing; silent with `--quiet`.
+    /// Prints a line on standard error, unless `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet && !self.is_silent() {
             complain(text);
@@ -152,12 +152,12 @@ impl Ui {
         io::stderr().is_terminal()
     }
 
-    /// Whether [`Ui::detail`] is heard.
+    /// Whether [`Ui::detail`] prints.
     pub(crate) fn says_details(&self) -> bool {
         self.verbose && !self.is_silent()
     }
 
-    /// Says what only those want to hear who asked with `--verbose`.
+    /// Prints a line under `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
         if self.says_details() {
             complain(text);
@@ -170,7 +170,7 @@ impl Ui {
         complain(&format!("knockout: {error}"));
     }
 
-    /// Steps of which nobody knows how many there will be, with their rate; hidden as [`Ui::progress`] is.
+    /// Returns a progress bar without a total, with the rate of steps; hidden as [`Ui::progress`] is.
     #[cfg(feature = "lab")]
     pub(crate) fn steps(&self, what: &'static str) -> ProgressBar {
         let bar = self.progress(what, 0, Unit::Items);
@@ -183,7 +183,7 @@ impl Ui {
         bar
     }
 
-    /// A progress bar with rate and time left on standard error; a line a minute when that is no terminal, nothing with `--quiet`.
+    /// Returns a progress bar on standard error; without a terminal it prints a line a minute, with `--quiet` nothing.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let bar = self.bar(what, total, unit);
         if !self.quiet && !self.is_silent() && !io::stderr().is_terminal() {
@@ -192,7 +192,7 @@ impl Ui {
         bar
     }
 
-    /// The same for whoever has lines of its own where there is no terminal.
+    /// Returns a progress bar that prints nothing without a terminal.
     pub(crate) fn bar(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let is_hidden = self.quiet || self.is_silent();
         let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
@@ -211,6 +211,23 @@ impl Ui {
     }
 }
 
+/// A document of `--json`: its version, then the fields of the content.
+#[cfg(feature = "lab")]
+#[derive(serde::Serialize)]
+pub(crate) struct Versioned<T> {
+    schema: u32,
+    #[serde(flatten)]
+    pub(crate) content: T,
+}
+
+#[cfg(feature = "lab")]
+impl<T> Versioned<T> {
+    /// Returns a document of version 1.
+    pub(crate) fn new(content: T) -> Self {
+        Self { schema: 1, content }
+    }
+}
+
 /// A line below the message of an argument that was not understood.
 pub(crate) fn hint(text: Option<String>) {
     if let Some(text) = text {
@@ -218,12 +235,12 @@ pub(crate) fn hint(text: Option<String>) {
     }
 }
 
-/// Says how far a bar is where nobody sees it drawn: after half a minute, then every minute, until it is finished or gone.
+/// Prints the progress of a bar after half a minute, then every minute, until it is finished or dropped.
 fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
     const FIRST: Duration = Duration::from_secs(30);
     const LATER: Duration = Duration::from_mins(1);
     let bar = bar.downgrade();
-    // Nobody waits for the thread: it ends with the program.
+    // The thread is not joined: it ends with the program.
     std::thread::spawn(move || {
         let mut wait = FIRST;
         loop {
@@ -235,7 +252,7 @@ fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
     });
 }
 
-/// How far, how fast, and how long it takes still.
+/// Formats progress, time left and rate.
 fn progress_line(what: &str, unit: Unit, done: u64, total: Option<u64>, elapsed: Duration) -> String {
     let count = |number: u64| match unit {
         Unit::Items => HumanCount(number).to_string(),
@@ -276,7 +293,7 @@ mod tests {
     }
 }
 
-/// What a progress bar counts.
+/// Unit of a progress bar.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     #[allow(dead_code, reason = "the trace tools count bytes only")]
@@ -284,7 +301,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// Writes a line to standard error; a closed standard error is nobody's problem.
+/// Writes a line to standard error; a closed standard error is ignored.
 fn complain(text: &str) {
     writeln!(io::stderr().lock(), "{text}").ok();
 }

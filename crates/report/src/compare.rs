@@ -12,7 +12,7 @@ const TOP: usize = 20;
 const MANY_TIMES: f64 = 2.0;
 const NAME_WIDTH: usize = 64;
 
-/// What times are of: a step or a sample, or the whole trace where a side has no steps.
+/// Returns the unit of times: a step or a sample, or the whole trace where a side has no steps.
 pub(crate) fn unit(comparison: &Comparison) -> Unit {
     match comparison.per {
         TimeUnit::Trace => Unit::WholeTrace,
@@ -21,7 +21,7 @@ pub(crate) fn unit(comparison: &Comparison) -> Unit {
     }
 }
 
-/// What a time is of.
+/// Unit of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// One of many.
@@ -48,7 +48,7 @@ impl Unit {
     }
 }
 
-/// What became of a step, and what changed most.
+/// Describes the change of a step, and the largest changes.
 pub(crate) fn trace_headline(comparison: &Comparison) -> String {
     let whole = step_headline(comparison);
     match changed_most(comparison).filter(|_| comparison.unlike_ranks().is_none()) {
@@ -57,7 +57,7 @@ pub(crate) fn trace_headline(comparison: &Comparison) -> String {
     }
 }
 
-/// What became of a step.
+/// Describes the change of a step.
 pub(crate) fn step_headline(comparison: &Comparison) -> String {
     if let Some(ranks) = comparison.unlike_ranks() {
         return format!(
@@ -66,21 +66,21 @@ pub(crate) fn step_headline(comparison: &Comparison) -> String {
             ranks_of(&ranks.b)
         );
     }
-    let said = headline(&comparison.rows, unit(comparison), comparison.comparable);
+    let text = headline(&comparison.rows, unit(comparison), comparison.comparable);
     if comparison.warnings.contains(&ComparisonWarning::StepsInOneOnly) {
-        return format!("Only one of the two has steps, so whole traces are compared. {said}");
+        return format!("Only one of the two has steps, so whole traces are compared. {text}");
     }
-    said
+    text
 }
 
 fn ranks_of(number: &str) -> String {
     if number == "1" { "1 rank".to_owned() } else { format!("{number} ranks") }
 }
 
-/// What changed most, as a sentence; nothing where nothing did.
+/// Describes the largest changes; `None` without changes.
 pub(crate) fn changed_most(comparison: &Comparison) -> Option<String> {
     let signed = |us: f64| format!("{}{}", if us < 0.0 { "−" } else { "+" }, time(us.abs()));
-    let said = comparison.contributors.iter().map(|changed| {
+    let text = comparison.contributors.iter().map(|changed| {
         let what = match changed.about {
             About::Host => format!("{} on the host", changed.name),
             About::Device => format!("{} on the device", changed.name),
@@ -90,12 +90,12 @@ pub(crate) fn changed_most(comparison: &Comparison) -> Option<String> {
         };
         format!("{what} {}", signed(changed.difference_us))
     });
-    let said: Vec<String> = said.collect();
+    let text: Vec<String> = text.collect();
     let per = match unit(comparison) {
         Unit::Each(unit) => format!(" per {unit}"),
         Unit::WholeTrace => String::new(),
     };
-    (!said.is_empty()).then(|| format!("What changed most{per}: {}.", said.join(", ")))
+    (!text.is_empty()).then(|| format!("What changed most{per}: {}.", text.join(", ")))
 }
 
 /// Headings of the tables of rows, with what they are about.
@@ -154,7 +154,7 @@ fn page(comparison: &Comparison) -> Page {
     let differing = if comparison.comparable {
         ""
     } else {
-        "these make times differ by themselves: a ratio below says nothing about the code alone"
+        "these conditions affect times: the ratios below are not due to the code alone"
     };
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(differences(&comparison.differences, &|_| "").map(|section| section.with(differing)));
@@ -247,7 +247,7 @@ fn first_steps(comparison: &Comparison) -> Option<Section> {
     Some(Section::new("first-steps", title).with(counts))
 }
 
-/// A ratio with the bounds it has: an interval, the range seen, or none of a single step. Nothing on both sides has no ratio.
+/// Formats a ratio with its interval, or the observed range of few steps. Zero on both sides has no ratio.
 fn bounded<A>(row: &Row<A>) -> String {
     if row.a == 0.0 && row.b == 0.0 {
         return "-".to_owned();
@@ -274,7 +274,7 @@ pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> Stri
                 Unit::WholeTrace => "There is no time in both to compare.".to_owned(),
             }
         } else {
-            "The two are not of the same thing, so there is no ratio: what differs is below.".to_owned()
+            "The two are not comparable, so there is no ratio: the differences are below.".to_owned()
         };
     };
     let percent = 100.0 * (ratio - 1.0).abs();
@@ -342,15 +342,15 @@ mod tests {
 
     #[test]
     fn a_large_ratio_is_a_factor_not_per_cent() {
-        let said = |b: f64| {
+        let text = |b: f64| {
             headline(&[Row::of("step", (), &[10.0], &[b], Middle::Median)], Unit::Each("step"), true)
         };
         assert!(
-            said(1240.0).starts_with("A step of b takes 124 times as long as one of a"),
+            text(1240.0).starts_with("A step of b takes 124 times as long as one of a"),
             "{}",
-            said(1240.0)
+            text(1240.0)
         );
-        assert!(said(15.0).starts_with("A step of b takes 50.0 % longer than one of a"), "{}", said(15.0));
+        assert!(text(15.0).starts_with("A step of b takes 50.0 % longer than one of a"), "{}", text(15.0));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct TraceLine {
     pub job: Option<usize>,
     /// Rank in that job.
     pub rank: Option<i64>,
-    /// What bounds it.
+    /// Bound of the trace.
     pub bound: Bound,
     /// Number of steps.
     pub steps: usize,
@@ -36,7 +36,7 @@ pub struct TraceLine {
     pub step_us: Option<f64>,
     /// From the first to the last event, the profiler's own span included.
     pub span_us: f64,
-    /// The same without the profiler's own span.
+    /// From the first to the last event without the profiler's own span.
     pub span_without_trace_cat_us: f64,
     /// Only a part of it could be read, or values had to be mended.
     pub damaged: bool,

@@ -17,10 +17,10 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Fit the baselines, from the mean to the stack: what every network must beat
+/// Fit the baselines that every network must beat, from the mean to the stack
 ///
-/// Train mean, query-pair mean, hierarchical mean, additive ridge, ridge with pairs and a gene-embedding MLP know genes by
-/// identity alone; low rank, the network kernel and their stack are the solved models. All are fitted to the training part of a
+/// Train mean, query-pair mean, hierarchical mean, additive ridge, ridge with pairs and a gene-embedding MLP use gene
+/// identities only; low rank, the network kernel and their stack are the solved models. All are fitted to the training part of a
 /// split; penalties and stopping are chosen on its val part. docs/evaluate.md explains each.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct BaselineArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// What is kept apart between the parts
+    /// What no two parts share
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// A split file to take instead of making a split
@@ -58,7 +58,7 @@ pub(crate) struct BaselineArgs {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct BaselineDocument {
     schema: u32,
     dataset: String,
     data_hash: String,
@@ -68,7 +68,7 @@ struct Shown {
     train: usize,
     val: usize,
     resamples: usize,
-    rows: Vec<ShownRow>,
+    rows: Vec<BaselineRow>,
     left_out: Vec<&'static str>,
     spread: Vec<Spread>,
     unseen_genes: usize,
@@ -79,7 +79,7 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-struct ShownRow {
+struct BaselineRow {
     #[serde(flatten)]
     row: Row,
     alpha: Option<f64>,
@@ -173,7 +173,7 @@ fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path
     Ok(())
 }
 
-fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbed]) -> Shown {
+fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbed]) -> BaselineDocument {
     let bootstrap = args.bootstrap.bootstrap();
     let Climbed { split, fitted } = &climbed[0];
     let scheme = split.spec().scheme.name();
@@ -188,7 +188,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
     let rows = rows_of(&models, &targets, scheme, part, &bootstrap)
         .into_iter()
         .zip(&lines)
-        .map(|(row, (fitted, seed))| ShownRow {
+        .map(|(row, (fitted, seed))| BaselineRow {
             row,
             alpha: fitted.alpha,
             epochs: fitted.epochs,
@@ -197,7 +197,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
         .collect();
     let is_there = |baseline: &Baseline| lines.iter().any(|(fitted, _)| fitted.baseline == *baseline);
     let unseen = Unseen::of(dataset, split, part);
-    Shown {
+    BaselineDocument {
         schema: 1,
         dataset: dataset.manifest.name.clone(),
         data_hash: dataset.manifest.data_hash(),
@@ -222,7 +222,7 @@ fn scores_of(dataset: &Dataset, split: &Split, part: Part) -> Vec<f64> {
     split.rows(part).iter().map(|&row| dataset.samples.scores()[row as usize]).collect()
 }
 
-/// Over the seeds of the MLP on the first split, and of every baseline over splits; of each what was asked for.
+/// Over the seeds of the MLP on the first split, and of every baseline over splits; as far as requested.
 fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbed]) -> Vec<Spread> {
     let mut spreads = Vec::new();
     if args.seeds > 1 {
@@ -248,7 +248,7 @@ fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbe
     spreads
 }
 
-fn text(shown: &Shown, unseen: Unseen) -> String {
+fn text(shown: &BaselineDocument, unseen: Unseen) -> String {
     let rows: Vec<Row> = shown.rows.iter().map(|row| row.row.clone()).collect();
     let mut page = format!("{}, ", shown.dataset);
     page.push_str(&table::heading(&rows, shown.split, shown.split_seed, shown.part, Some(unseen)));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const FINDINGS: &str = "profile.json";
 /// A document of findings is some megabytes at most; more is something else.
 const MOST_BYTES: u64 = 256 << 20;
-/// With fewer steps than this in either run the range of their ratios is no test.
+/// Fewer steps than this in either run are too few to judge.
 const FEWEST_STEPS: usize = 3;
 
 /// Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones
@@ -53,7 +53,7 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
-        return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.10 allows ten per cent")));
+        return Err(request_error(format!("--fail-above {ratio} is not a ratio; 1.10 allows ten per cent")));
     }
     if let Some(path) = &args.html {
         output::check(path, Kind::Page, &[&args.a, &args.b], args.force)?;
@@ -142,13 +142,13 @@ pub(crate) fn read(path: &Path) -> Result<RunProfile> {
     Ok(RunProfile::from_json(&name, &bytes)?)
 }
 
-/// What to say about a run that is not there, or not finished.
+/// Returns the error for a run that is missing or unfinished.
 fn absent(path: &Path) -> Failure {
     if !path.is_dir() {
         return request_error(format!("{} does not exist", path.display()));
     }
-    let begun = ["manifest.json", "config.toml", "metrics.jsonl", "log.txt"];
-    if begun.iter().any(|name| path.join(name).exists()) {
+    let signs = ["manifest.json", "config.toml", "metrics.jsonl", "log.txt"];
+    if signs.iter().any(|name| path.join(name).exists()) {
         let message = format!(
             "{} is a run without {FINDINGS}: it did not finish, or was not measured; run it again with `knockout profile`",
             path.display()

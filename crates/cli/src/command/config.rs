@@ -4,7 +4,7 @@ use super::train::configure;
 use crate::choice;
 use crate::failure::{Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
-use crate::ui::Ui;
+use crate::ui::{Ui, Versioned};
 use clap::{Args, Subcommand};
 use knockout_models::ModelEntry;
 use knockout_sources::synth;
@@ -62,20 +62,6 @@ pub(crate) struct Config {
     pub(crate) synth: synth::Config,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    schema: u32,
-    #[serde(flatten)]
-    config: Config,
-}
-
-#[derive(Serialize)]
-struct ShownModel {
-    schema: u32,
-    #[serde(flatten)]
-    config: knockout_train::config::Config,
-}
-
 impl Overrides {
     /// The configuration of a preset with the overrides applied.
     pub(crate) fn resolve(&self, preset: &str) -> Result<Config> {
@@ -99,9 +85,9 @@ pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
         let dataset = super::data::open(folder)?;
         let config = configure(&model, &dataset, &keys)?;
         let text = config.to_toml()?;
-        return ui.result(|| text, &ShownModel { schema: 1, config });
+        return ui.result(|| text, &Versioned::new(config));
     }
     let config = args.overrides.resolve(args.start.preset().unwrap_or("small"))?;
     let text = toml::to_string(&config).unexpected("could not write the configuration as TOML")?;
-    ui.result(|| text, &Shown { schema: 1, config })
+    ui.result(|| text, &Versioned::new(config))
 }

@@ -26,7 +26,7 @@ pub(crate) struct DemoArgs {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct DemoDocument {
     schema: u32,
     dataset: PathBuf,
     summary: Summary,
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let dataset = data::open(&yeast)?;
     ui.note("3. measuring every model in every mode, and the switches that could make it faster, in turns");
     let finished = experiment::measure(&ExperimentArgs::of_demo(&yeast, &measured), ui)?;
-    let shown = Shown {
+    let shown = DemoDocument {
         schema: 1,
         dataset: yeast,
         summary: Summary::of(&dataset, knockout_data::screen::DEFAULT_SPLIT_SEED),
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     ui.result(|| text(&shown), &shown)
 }
 
-fn text(shown: &Shown) -> String {
+fn text(shown: &DemoDocument) -> String {
     let list = |texts: &[String]| {
         let lines: Vec<String> = texts.iter().map(|text| format!("- {text}\n")).collect();
         lines.concat()

@@ -1,4 +1,4 @@
-//! `knockout explain`: one prediction taken apart.
+//! `knockout explain`: contributions to one prediction.
 
 use crate::choice;
 use crate::command::predict::note_orders;
@@ -16,10 +16,10 @@ use knockout_train::checkpoint::Slot;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Take one prediction apart: networks, neighbours, genes, and what was measured nearby
+/// Explain one prediction: networks, neighbours, genes, and measurements nearby
 ///
-/// Networks and neighbours are left out one at a time and the same weights asked again. Single genes and pairs are predicted by
-/// themselves; together with what the whole set adds, their contributions sum to the prediction.
+/// Networks and neighbours are left out one at a time, with the same weights. Single genes and pairs are predicted alone;
+/// their contributions and that of the whole set sum to the prediction.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout explain runs/dango-yeast-0 ZIR010W ZML134W ZAL043C
@@ -151,8 +151,8 @@ fn trust(name: &str, found: &Reliability) -> String {
 fn remarks(explanation: &Explanation) -> Vec<String> {
     let reason = explanation.not_left_out.map(|reason| match reason {
         NotLeftOut::Solved => {
-            "networks and neighbours are not left out: what a solved model took from them is in its weights, so that means solving it \
-             again without them (model.networks of network-kernel)"
+            "networks and neighbours are not left out: a solved model has them in its weights; to leave one out, solve it again \
+             without it (model.networks of network-kernel)"
         }
         NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
     });

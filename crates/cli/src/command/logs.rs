@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Read iterations per second out of Lightning and tqdm logs, bars told apart
+/// Read iterations per second from Lightning and tqdm logs, separately for each bar
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout logs run.log

@@ -54,7 +54,7 @@ pub(crate) struct ProfileArgs {
     /// Steps before each window
     #[arg(long, value_name = "W", requires = "active")]
     wait: Option<u64>,
-    /// Steps of each window that are thrown away
+    /// Warm-up steps of each window
     #[arg(long, value_name = "U", requires = "active")]
     warmup: Option<u64>,
     /// Steps of each window that are measured
@@ -77,14 +77,14 @@ pub(crate) struct ProfileArgs {
     html: Option<PathBuf>,
     #[command(flatten)]
     force: ForceArg,
-    /// Set an earlier run beside this one: its folder, or what `knockout profile --json` printed
+    /// Compare with an earlier run: its folder, or the output of `knockout profile --json`
     #[arg(long, value_name = "RUN_A")]
     against: Option<PathBuf>,
     #[command(flatten)]
     overrides: super::config::Overrides,
 }
 
-/// Steps that are thrown away when nothing else is said.
+/// Default number of warm-up steps.
 const WARM_UP: u64 = 2;
 
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
@@ -98,9 +98,9 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     if let Some(out) = args.out.as_deref().filter(|_| ranks.is_first()) {
         create_folder(out)?;
     }
-    // Nobody writes before the folder is there.
+    // The folder exists before anything is written.
     ranks.start()?;
-    // A page without a run's folder still needs the spans: they pass through a file that nobody keeps.
+    // A page without a run's folder still needs the spans: they pass through a temporary file.
     let passing = match (&args.out, &args.html) {
         (None, Some(_)) if !args.no_trace => {
             Some(tempfile::tempdir().context("could not make a folder for the trace")?)
@@ -204,7 +204,7 @@ fn measure(
     Ok(measured)
 }
 
-/// A dataset, split as a configuration says, to be measured on.
+/// Returns a dataset with the split of a configuration.
 pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> Result<Subject> {
     let split = config.split.apply(&dataset)?;
     Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))

@@ -27,7 +27,7 @@ pub(crate) struct RunsArgs {
     /// The folder to search, or the folder of one run
     #[arg(value_name = "DIR", default_value = "runs")]
     dir: PathBuf,
-    /// What comes first
+    /// Order of the runs
     #[arg(long, value_name = "BY", default_value = "name")]
     sort: Sort,
     /// Also write a page with curves laid over each other
@@ -37,7 +37,7 @@ pub(crate) struct RunsArgs {
     force: ForceArg,
 }
 
-/// What comes first in a list of runs.
+/// Order of a list of runs.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Sort {
     /// Folders by name
@@ -48,12 +48,12 @@ enum Sort {
     Cpu,
     /// Models by name, then the best
     Model,
-    /// What is being trained, then what is done, unfinished and empty
+    /// Runs in training, then done, unfinished and empty ones
     State,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct RunsDocument {
     schema: u32,
     runs: Vec<RunSummary>,
     unreadable: Vec<Unreadable>,
@@ -68,7 +68,7 @@ struct Unreadable {
 pub(crate) fn run(args: &RunsArgs, ui: &Ui) -> Result<()> {
     if !args.dir.is_dir() {
         return Err(request_error(format!(
-            "there is no folder {}; name the one that your runs are in",
+            "{} is not a folder; name the folder of your runs",
             args.dir.display()
         )));
     }
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunsArgs, ui: &Ui) -> Result<()> {
     if let Some(path) = &args.html {
         write_text(path, &page(&args.dir, &runs).to_html(), ui)?;
     }
-    let shown = Shown { schema: 1, runs, unreadable };
+    let shown = RunsDocument { schema: 1, runs, unreadable };
     ui.result(|| text(&args.dir, &shown.runs), &shown)
 }
 
@@ -165,7 +165,7 @@ fn text(dir: &Path, runs: &[RunSummary]) -> String {
     let alike = runs.iter().all(|run| run.is_validated_like(&runs[0]));
     if !alike {
         page.push_str(
-            "\nnot all are of one dataset and split: their validation figures are of unlike records\n",
+            "\nthe runs have different datasets or splits, so their validation figures are not comparable\n",
         );
     }
     page
@@ -203,7 +203,7 @@ fn page(dir: &Path, runs: &[RunSummary]) -> Page {
         subtitle: format!("{} runs", count(runs.len())),
         findings: unlike
             .then(|| {
-                "Not all are of one dataset and split: their validation figures are of unlike records."
+                "The runs have different datasets or splits, so their validation figures are not comparable."
                     .to_owned()
             })
             .into_iter()
@@ -240,7 +240,7 @@ struct Setting {
     b: String,
 }
 
-/// Two trained runs beside each other: what differs in their settings, and what came of it.
+/// Compares two trained runs: their settings and their validation metrics.
 pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) -> Result<()> {
     let (a, b) = (RunSummary::read(a)?, RunSummary::read(b)?);
     let compared = Compared {
@@ -259,7 +259,7 @@ pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) 
     if compared.comparable {
         return Ok(());
     }
-    let message = "not comparable: the runs are of unlike datasets or splits, so their validation figures are of unlike records";
+    let message = "not comparable: the runs have different datasets or splits, so they are validated on different records";
     Err(Failure::verdict(INCOMPARABLE, message))
 }
 
@@ -284,7 +284,7 @@ fn headline(compared: &Compared) -> Option<String> {
     Some(format!("{name} has the {which} best validation Pearson, by {:.4}", difference.abs()))
 }
 
-/// What stands for a setting that a run does not have.
+/// Text for a setting that a run does not have.
 const NO_SETTING: &str = "–";
 
 /// A value as far as it fits a column.
@@ -332,7 +332,7 @@ fn compared_text(compared: &Compared) -> String {
         {
             let count = compared.settings.iter().filter(|setting| of(setting) == NO_SETTING).count();
             if count > 0 {
-                writeln!(page, "{count} settings are of {name} alone; --json has them").ok();
+                writeln!(page, "{count} settings exist only in {name}; --json has them").ok();
             }
         }
     }

@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 
 /// Search settings of a model by successive halving, on the validation part
 ///
-/// Every combination of the values is trained for a share of the CPU time; of each rung the best in --keep
-/// continue from where they were. The test part is never used. Runs are as `train` makes them; run the same command again to resume.
+/// Every combination of the values is trained for a share of the CPU time; the best one in --keep of each rung
+/// continues to the next. The test part is never used. Runs are as `train` makes them; run the same command again to resume.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout sweep yeast --model dango optimiser.learning_rate=0.01,0.003,0.001 batch=64,256 --budget 30m
@@ -55,7 +55,7 @@ pub(crate) struct SweepArgs {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SweepDocument<'a> {
     #[serde(flatten)]
     sweep: &'a Sweep,
     out: &'a Path,
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| search(&request, &stop, ui))?;
     write_text(&inside(&request.out, "report.html")?, &page(&request, &outcome), ui)?;
-    let shown = Shown {
+    let shown = SweepDocument {
         sweep: &outcome.sweep,
         out: &request.out,
         complete: !outcome.is_stopped,
@@ -159,7 +159,7 @@ fn cells(sweep: &Sweep, index: usize) -> [String; 6] {
     let dash = || "–".to_owned();
     let state = match last {
         _ if sweep.chosen == Some(index) => "chosen",
-        None => "not begun",
+        None => "not started",
         Some(trial) if trial.failure.is_some() => "diverged",
         Some(trial) if trial.is_finished => "trained to its end",
         Some(_) if candidate.trials.len() == sweep.rungs.len() => "on the last rung",

@@ -132,14 +132,14 @@ fn what_a_model_knows_of_genes_stands_beside_its_figures() {
     let expected = serde_json::json!(["annotations groups", "covariate fitness"]);
     assert_eq!(uses, serde_json::json!([{"name": "known-stack", "uses": expected}]));
     let sentence =
-        "known-stack: it also knows annotations groups, covariate fitness; what is known of genes may";
+        "known-stack: it also uses annotations groups, covariate fitness; such knowledge of genes may";
     let text = run(folder, &["evaluate", "known-stack"]).ok().stdout;
     assert!(text.contains(sentence), "{text}");
     // The page of hits is a report, too.
     run(folder, &["predict", "known-stack", "--pairs", "--top", "5", "--out", "hits", "--html", "hits.html"])
         .ok();
     let page = fs::read_to_string(folder.join("hits.html")).unwrap();
-    assert!(page.contains("it also knows annotations groups"));
+    assert!(page.contains("it also uses annotations groups"));
 
     let refused = |key: &str| run(folder, &["train", "known", "--out", "refused", key]).fails(2, &[]).stderr;
     let error = refused("model.network_kernel.annotations=[\"go\"]");

@@ -179,7 +179,7 @@ fn two_files_are_compared_and_the_ridge_stands_beside_them() {
         line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(figures("ladder/additive-ridge.parquet "), figures("additive-ridge "));
-    assert!(text.contains("Pearson +0.0000 [+0.0000, +0.0000]: not told apart"), "{text}");
+    assert!(text.contains("Pearson +0.0000 [+0.0000, +0.0000]: no significant difference"), "{text}");
 
     // Where the dataset has gone, the user hears what is missing, and how to get it back.
     fs::rename(folder.path().join("set"), folder.path().join("moved")).unwrap();

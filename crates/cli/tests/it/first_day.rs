@@ -137,7 +137,7 @@ fn a_runs_configuration_goes_in_again() {
     run(folder.path(), &wrong).fails(2, &["one of --model dango, not of hetero"]);
     run(folder.path(), &["train", "tiny", "--config", "nowhere.toml"]).fails(2, &["nowhere.toml"]);
     fs::write(folder.path().join("bad.toml"), "batch = \n").unwrap();
-    run(folder.path(), &["train", "tiny", "--config", "bad.toml"]).fails(2, &["bad.toml is no TOML"]);
+    run(folder.path(), &["train", "tiny", "--config", "bad.toml"]).fails(2, &["bad.toml is not TOML"]);
 }
 
 #[test]
@@ -314,8 +314,8 @@ fn many_runs_are_listed_and_two_are_compared() {
         .filter_map(|line| line.split(" (epoch").next()?.rsplit(' ').next()?.parse().ok())
         .collect();
     assert!(best.len() == 5 && best.is_sorted_by(|a, b| a >= b), "{text}");
-    assert!(text.contains("unlike records"), "{text}");
-    run(folder.path(), &["runs", "nowhere"]).fails(2, &["there is no folder nowhere"]);
+    assert!(text.contains("are not comparable"), "{text}");
+    run(folder.path(), &["runs", "nowhere"]).fails(2, &["nowhere is not a folder"]);
 
     let compared = run(folder.path(), &["compare", "runs/narrow", "runs/deeper/wide", "--json"]).json();
     assert_eq!((&compared["kind"], &compared["comparable"]), (&"trained".into(), &true.into()));
@@ -327,7 +327,7 @@ fn many_runs_are_listed_and_two_are_compared() {
         text.contains("best validation Pearson, by") && text.contains("next: knockout evaluate"),
         "{text}"
     );
-    run(folder.path(), &["compare", "runs/narrow", "runs/other"]).fails(7, &["unlike records"]);
+    run(folder.path(), &["compare", "runs/narrow", "runs/other"]).fails(7, &["different records"]);
     run(folder.path(), &["compare", "runs/narrow", "runs/other", "--fail-above", "1.1"])
         .fails(2, &["these were trained"]);
 }
@@ -392,7 +392,11 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     write("older/alone.json", trace(None, 0, "ProfilerStep#"));
     write("notes.json", "not a trace".to_owned());
     let ran = run(folder.path(), &["trace", "analyze", "traces", "--json"]);
-    assert!(ran.stderr.contains("1 JSON file is no trace and left out; -v says why"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("1 JSON file is not a trace and left out; -v explains why"),
+        "{}",
+        ran.stderr
+    );
     let loud = run(folder.path(), &["trace", "analyze", "traces", "-v"]);
     assert!(loud.stderr.contains("left out traces/notes.json"), "{}", loud.stderr);
     let found = ran.json();
@@ -436,7 +440,7 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     assert!(job.stdout.contains("rank 1: a step is bound by host operations"), "{}", job.stdout);
     assert!(folder.path().join("job.html").is_file() && !job.stderr.contains("left out"), "{}", job.stderr);
     fs::create_dir(folder.path().join("nothing")).unwrap();
-    run(folder.path(), &["trace", "analyze", "nothing"]).fails(2, &["there is no trace in nothing"]);
+    run(folder.path(), &["trace", "analyze", "nothing"]).fails(2, &["no traces in nothing"]);
 
     // A comparison leads with a sentence; per sample, a batch twice as large is no slower.
     write("double.json", trace(None, 0, "ProfilerStep#").replace("\"dur\":100", "\"dur\":99"));

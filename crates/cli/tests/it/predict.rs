@@ -92,7 +92,7 @@ fn wrong_requests_say_what_to_do() {
     predict(&["--sets", "unknown.tsv", "--out", "x"]).fails(2, &["2 names", "NOPE1, NOPE2"]);
     predict(&["--sets", "repeated.csv", "--out", "x"]).fails(2, &["line 3", "twice"]);
     predict(&["--sets", "nowhere.tsv", "--out", "x"]).fails(2, &["nowhere.tsv: could not be opened"]);
-    predict(&["--out", "x"]).fails(2, &["say what to predict"]);
+    predict(&["--out", "x"]).fails(2, &["choose what to predict"]);
     predict(&["--with", &format!("{a},{b}"), "--pairs", "--out", "x"])
         .fails(2, &["leaves nothing to choose"]);
     predict(&["--with", "NOPE", "--pairs", "--out", "x"]).fails(2, &["--with", "NOPE"]);

@@ -110,10 +110,10 @@ fn a_damaged_trace_in_a_folder_is_named_and_3_when_strict() {
     assert!(!stderr(&strict).contains("2 JSON files"), "{}", stderr(&strict));
     let lenient = knockout(&["trace", "analyze", path]);
     assert_eq!(lenient.status.code(), Some(6), "{}", stderr(&lenient));
-    assert!(stderr(&lenient).contains("-v says why"), "{}", stderr(&lenient));
+    assert!(stderr(&lenient).contains("-v explains why"), "{}", stderr(&lenient));
     let told = knockout(&["trace", "analyze", path, "-v"]);
     assert!(
-        stderr(&told).contains("left out") && !stderr(&told).contains("-v says why"),
+        stderr(&told).contains("left out") && !stderr(&told).contains("-v explains why"),
         "{}",
         stderr(&told)
     );

@@ -56,7 +56,7 @@ fn table(out: &mut String, mut table: Table) {
 }
 
 fn conditions(out: &mut String, experiment: &Experiment) {
-    out.push_str("\n## Conditions\n\nThe same for every cell; cells took the same batches in turns.\n\n");
+    out.push_str("\n## Conditions\n\nEqual for every cell; cells took the same batches in turns.\n\n");
     let ranks = ranks_line(experiment).map(|line| ["ranks".to_owned(), line]);
     let rows = experiment.conditions.iter().map(|(name, value)| [name.clone(), value.clone()]).chain(ranks);
     table(out, Table::new(["condition", "value"].map(Column::text)).with_rows(rows));

@@ -233,6 +233,6 @@ mod tests {
         assert_eq!(shown(&[-3e-3, 1e-3, -2e-3]), "below 1.000 ms, not measurable");
         assert_eq!(shown(&[-3e-3, -1e-3, -2e-3]), "not measurable");
         assert_eq!(shown(&[-1e-3]), "not measurable");
-        assert_eq!(seconds(&Estimate::of(&[-1e-18])), "0.000 µs", "what rounds to nothing has no sign");
+        assert_eq!(seconds(&Estimate::of(&[-1e-18])), "0.000 µs", "a time that rounds to zero has no sign");
     }
 }

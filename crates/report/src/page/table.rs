@@ -243,8 +243,8 @@ impl Table {
         for row in 0..shown.len() {
             grid.add_row(texts.iter().map(|column| &column[row]));
         }
-        for (place, &index) in columns.iter().enumerate() {
-            if let Some(column) = grid.column_mut(place) {
+        for (position, &index) in columns.iter().enumerate() {
+            if let Some(column) = grid.column_mut(position) {
                 column.set_padding((0, 2));
                 let is_number = self.columns[index].kind == ColumnKind::Number;
                 column.set_cell_alignment(if is_number { CellAlignment::Right } else { CellAlignment::Left });

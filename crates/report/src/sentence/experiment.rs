@@ -39,12 +39,10 @@ pub(crate) fn insight(insight: &ExperimentFinding) -> String {
         ExperimentFinding::Recording { model, wall, cpu } => {
             let (wall_text, cpu) = (estimate(wall, three), estimate(cpu, three));
             if wall.clears(1.0) {
-                format!(
-                    "recording spans makes a step of {model} {wall_text} times as long and takes {cpu} times the CPU time"
-                )
+                format!("Recording slows {model} down: {wall_text}x per step, {cpu}x CPU time")
             } else {
                 format!(
-                    "what recording spans costs a step of {model} is not told apart from nothing: {wall_text} times as long, {cpu} times the CPU time"
+                    "Recording: no measurable overhead for {model} ({wall_text}x per step, {cpu}x CPU time)"
                 )
             }
         }
@@ -62,33 +60,32 @@ pub(crate) fn next_step(step: &NextStep) -> String {
             format!("{model}: `{}` makes it {} times as fast{besides}", keys.join(" "), estimate(gain, two))
         }
         NextStep::LargestLayer { model, layer, share, bound } => format!(
-            "{model}: look at {layer} first, {} of a step; without it a step would be {} times as fast at most",
+            "{model}: optimise {layer} first: {} of a step, at most {}x as fast without it",
             percent(*share),
             two(*bound)
         ),
-        NextStep::DataPipeline { model, bound, is_worth_it, .. } => {
-            let advice = if *is_worth_it {
-                "try loader.threads and another processor"
+        NextStep::DataPipeline { model, share, bound, is_worth_it } => {
+            let share = percent(*share);
+            if *is_worth_it {
+                format!(
+                    "{model}: data pipeline: {share} of a step. Try loader.threads and another processor; at most {}x as fast.",
+                    two(*bound)
+                )
             } else {
-                "leave the data pipeline as it is"
-            };
-            format!(
-                "{model}: {advice}; with batches for nothing a step would be {} times as fast at most",
-                two(*bound)
-            )
+                format!("{model}: data pipeline: {share} of a step. Nothing to gain.")
+            }
         }
         NextStep::Ranks { model, from, to, speedup, is_worth_it: true } => format!(
             "{model}: train with `mpirun -n {to}`, {} times as fast as {from} here",
             estimate(speedup, two)
         ),
         NextStep::Ranks { model, from, .. } => {
-            format!("{model}: stay with {from} rank(s): more are not surely faster here")
+            format!("{model}: stay with {from} rank(s): no measurable gain from more here")
         }
         NextStep::FullSteps => {
-            "measure full steps beside it (leave --modes out): only they say how much of a step this is"
-                .to_owned()
+            "measure full steps too (leave --modes out) to see the share of a step".to_owned()
         }
-        NextStep::Ablate => "measure the switches: say the same with --ablate".to_owned(),
+        NextStep::Ablate => "measure the switches: run the same command with --ablate".to_owned(),
         NextStep::Quieter(noise) => format!(
             "measure again on a quieter machine or with more rounds: rounds differ by {}",
             percent(*noise)
@@ -96,7 +93,7 @@ pub(crate) fn next_step(step: &NextStep) -> String {
     }
 }
 
-/// The question, what was measured, and what it was held against.
+/// Returns the question, the measured figure and the criterion.
 pub(crate) fn decision_texts(decision: &Answer) -> [String; 3] {
     let threshold = decision.threshold.unwrap_or(0.0);
     let of_a_step = |share: &f64| format!("{} of a full step", percent(*share));
@@ -131,10 +128,10 @@ pub(crate) fn decision_texts(decision: &Answer) -> [String; 3] {
     }
 }
 
-/// What decides: the interval, or all rounds where they are too few for one.
+/// Formats the criterion: the interval, or all rounds where they are too few for one.
 fn surely(ratio: &Estimate, threshold: &str) -> String {
     if ratio.is_interval() {
-        format!("surely more than {threshold}")
+        format!("more than {threshold}, with its interval")
     } else {
         format!("more than {threshold} in every round")
     }
@@ -147,8 +144,8 @@ pub(crate) fn experiment_warning(warning: ExperimentWarning) -> String {
             format!("few_rounds: {}", range_not_interval(rounds, "rounds", FEWEST_FOR_INTERVAL))
         }
         ExperimentWarning::Crowded(Crowd { world, threads, cores }) => format!(
-            "crowded: {world} ranks had {threads} threads on a machine of {cores} core(s), so they took turns; their wall times say nothing of \
-             ranks with a core for every thread, their CPU times do"
+            "crowded: {world} ranks had {threads} threads on a machine of {cores} core(s), so they took turns; their CPU times are valid, their wall \
+             times do not apply to ranks with a core for every thread"
         ),
     }
 }

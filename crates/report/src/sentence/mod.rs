@@ -1,5 +1,4 @@
-//! The sentences of all reports: a finding, a warning or an estimate in, English out. The only place that writes prose about
-//! figures; computes nothing.
+//! Sentences about findings, warnings and estimates. All prose about figures is written here; nothing is computed.
 
 mod experiment;
 mod run;
@@ -16,7 +15,7 @@ pub use trace::{trace_warning, trace_warnings};
 use crate::units::count;
 use knockout_base::stats::Estimate;
 
-/// An estimate with its interval in brackets; `text` spells one value.
+/// Formats an estimate with its interval in brackets; `text` formats one value.
 pub(crate) fn estimate(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
     let Estimate { median, low, high, .. } = *estimate;
     match estimate.rounds {
@@ -26,7 +25,7 @@ pub(crate) fn estimate(estimate: &Estimate, text: impl Fn(f64) -> String) -> Str
     }
 }
 
-/// Says that bounds are a range, for so many of something.
+/// Formats that bounds are a range because there are too few observations.
 fn range_not_interval(number: u64, what: &str, fewest: usize) -> String {
     format!("{} {what}: range, no interval; measure at least {fewest}", count(number))
 }

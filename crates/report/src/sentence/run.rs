@@ -35,11 +35,11 @@ pub(crate) fn run_finding(finding: &RunFinding) -> String {
 /// A warning as `code: sentence`.
 pub(crate) fn run_warning(warning: &RunWarning) -> String {
     let sentence = match warning {
-        RunWarning::FewSteps(1) => "one step says little about the next one; measure more".to_owned(),
+        RunWarning::FewSteps(1) => "one step is too few; measure more".to_owned(),
         RunWarning::Uneven(ratio) => format!(
             "the mean step takes {ratio:.1} times the median one, so a few steps were far longer than the others; means and shares are of all of them"
         ),
-        RunWarning::FewSteps(steps) => format!("{steps} steps say little about the next one; measure more"),
+        RunWarning::FewSteps(steps) => format!("{steps} steps are too few; measure more"),
         RunWarning::Untracked(share) => format!("{} of a step is in no phase", percent(*share)),
         RunWarning::Overlap(share) => {
             format!("phases sum to {} of the steps, so some overlap", percent(*share))
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_is_no_plural_and_an_outlier_is_said() {
+    fn one_thread_is_singular_and_an_outlier_is_reported() {
         let idle = run_finding(&RunFinding::IdleThreads { share: 0.5, threads: 1 });
         assert_eq!(idle, "50.0 % of the one thread's time is not used by this process");
         let longest = RunFinding::LongestPhase { phase: "forward".to_owned(), share: 0.4, of_median: true };

@@ -37,7 +37,7 @@ pub fn trace_warnings(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     analysis.warnings.iter().map(sourced_warning).collect()
 }
 
-/// What bounds a trace, in a word or two.
+/// Names what bounds a trace.
 pub(crate) fn limit_word(limit: Limit) -> &'static str {
     match limit {
         Limit::Device => "the device",
@@ -49,7 +49,7 @@ pub(crate) fn limit_word(limit: Limit) -> &'static str {
     }
 }
 
-/// What shares of the device's time are of.
+/// Base of the shares of the device's time.
 const DEVICE_TIME: &str = "the time between its first and its last event";
 
 /// That files of an analysis are damaged, and how much of them could be read; a sentence for each.
@@ -66,7 +66,7 @@ pub(crate) fn cut_files(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     .collect()
 }
 
-/// What bounds a file, with the figures that say so.
+/// Describes what bounds a file, with figures.
 pub(crate) fn bound(file: &FileFindings) -> String {
     let found = Bound::of(file);
     let why = match found.limit {
@@ -103,7 +103,7 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Limit::Communication if found.device_busy.is_some() => "of the device's work",
         _ => "of the host's work",
     };
-    // What is said to be the limit is not said again.
+    // The limit is not named twice.
     let is_named = |(name, _): &&(String, f64)| name != limit_word(found.limit);
     let named = [found.largest.as_ref().filter(is_named), found.operation.as_ref()];
     let named =
@@ -119,7 +119,7 @@ pub(crate) fn bound(file: &FileFindings) -> String {
     format!("{unit} is bound by {}: {why}{parts}", limit_word(found.limit))
 }
 
-/// What bounds each file of an analysis, with its rank before it where there are several.
+/// Describes what bounds each file of an analysis, after its rank where there are several.
 pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     let several = analysis.ranks.len() > 1;
     let name = |file: &FileFindings| match file.rank {
@@ -130,7 +130,7 @@ pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     analysis.ranks.iter().map(|file| name(file) + &bound(file)).collect()
 }
 
-/// How much of a category is waiting for autograd, which has no share of the work; nothing where autograd has no threads of its own.
+/// Describes the part of a category that is waiting for autograd; `None` where autograd has no threads of its own.
 pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<String> {
     let of = |role: Role, wait: fn(&FileFindings) -> f64, rest: &str| {
         let wait: f64 = analysis.ranks.iter().map(wait).sum();
@@ -300,7 +300,7 @@ fn counted(kind: Counted) -> &'static str {
         Counted::WithoutDuration => "complete events have no usable start or duration and are in no sum",
         Counted::NegativeDuration => "complete events have a negative duration and are in no sum",
         Counted::FinerThanNanos => "times are finer than a nanosecond and were rounded",
-        Counted::NotEvents => "members of the list are no objects and were left out",
+        Counted::NotEvents => "members of the list are not objects and were left out",
         Counted::UnmatchedBeginEnd => "begin or end events (ph B, E) have no partner and were left out",
         Counted::BeginEndNotUsed => "begin and end events are in no sum of the reference rules",
         Counted::Overlaps => {
@@ -313,7 +313,7 @@ fn counted(kind: Counted) -> &'static str {
     }
 }
 
-/// The same of one alone.
+/// Returns the text of a single event.
 fn counted_one(kind: Counted) -> &'static str {
     match kind {
         Counted::TimesOutOfRange => "time is beyond 64-bit nanoseconds; the event is in no sum",
@@ -321,7 +321,7 @@ fn counted_one(kind: Counted) -> &'static str {
         Counted::WithoutDuration => "complete event has no usable start or duration and is in no sum",
         Counted::NegativeDuration => "complete event has a negative duration and is in no sum",
         Counted::FinerThanNanos => "time is finer than a nanosecond and was rounded",
-        Counted::NotEvents => "member of the list is no object and was left out",
+        Counted::NotEvents => "member of the list is not an object and was left out",
         Counted::UnmatchedBeginEnd => "begin or end event (ph B, E) has no partner and was left out",
         Counted::BeginEndNotUsed => "begin or end event is in no sum of the reference rules",
         Counted::Overlaps => {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Train every model on every split and set them side by side
+/// Train every model on every split and compare them
 ///
 /// Baselines and solved models take what they need; each network may use --budget of CPU time on each split. Everything is kept in
 /// the folder OUT: runs as `train` makes them, predictions, figures. The same command resumes where it was interrupted and does nothing
@@ -38,7 +38,7 @@ pub(crate) struct BenchmarkArgs {
     /// The dataset folders
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// What is held out, several with commas; a scheme that a dataset has no split of is left out there
+    /// What is held out, several with commas; schemes that do not apply to a dataset are left out
     #[arg(long, value_name = "SPLIT", default_value = "random,gene-disjoint", value_delimiter = ',', value_parser = choice::scheme())]
     split: Vec<Scheme>,
     /// Splits of each kind, with seeds S, S+1, …, which are those of the models too
@@ -74,7 +74,7 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct BenchmarkDocument<'a> {
     schema: u32,
     out: &'a Path,
     budget_seconds: Option<f64>,
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     let budget = request.budget;
     write_text(&inside(&request.out, "table.md")?, &show::markdown(boards, budget), ui)?;
     write_text(&inside(&request.out, "report.html")?, &show::page(boards, budget), ui)?;
-    let shown = Shown {
+    let shown = BenchmarkDocument {
         schema: 1,
         out: &request.out,
         budget_seconds: budget.map(|budget| budget.as_secs_f64()),

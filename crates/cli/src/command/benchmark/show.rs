@@ -61,7 +61,7 @@ fn heading(board: &Leaderboard) -> String {
     )
 }
 
-/// What the columns mean, for so many splits.
+/// Explanation of the columns.
 fn legend(boards: &[Leaderboard], budget: Option<Duration>) -> Vec<String> {
     let splits = boards.iter().map(|board| board.seeds.len()).max().unwrap_or(0);
     let mut lines = vec![if splits > 1 {
@@ -125,7 +125,7 @@ pub(super) fn markdown(boards: &[Leaderboard], budget: Option<Duration>) -> Stri
 pub(super) fn page(boards: &[Leaderboard], budget: Option<Duration>) -> String {
     let series = |row: &LeaderboardRow| Series {
         name: row.name.clone(),
-        // A logarithm has no place for nothing.
+        // A logarithmic axis has no zero.
         points: vec![(row.cpu_seconds.max(1e-3), row.pearson.unwrap_or(f64::NAN))],
     };
     let chart = |board: &Leaderboard| {

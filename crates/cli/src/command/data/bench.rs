@@ -14,10 +14,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Measure what each way of representing a deletion costs, per sample and phase
+/// Measure the cost of each representation of a deletion, per sample and phase
 ///
-/// The same samples go through every processor. CPU time is measured, because wall time on a shared machine measures the
-/// neighbours; the first batch pays for memory and is not counted.
+/// The same samples go through every processor. CPU time is measured, because wall time on a shared machine depends on other
+/// processes. The first batch allocates memory and is not counted.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data bench yeast --processor all --batch 28 --threads 1
@@ -131,8 +131,8 @@ fn kinds_of(args: &BenchArgs) -> Vec<ProcessorKind> {
     }
 }
 
-/// The stores of the stored kinds. One that was asked for by name must be usable; otherwise its row is left out of `all`,
-/// with a word on how to have it.
+/// The stores of the stored kinds. One named by the user must be usable; otherwise its row is left out of `all`,
+/// with a hint how to make it.
 fn stores_of(
     args: &BenchArgs,
     dataset: &Dataset,

@@ -2,7 +2,7 @@
 
 use super::gene::{find, name};
 use crate::failure::{Result, request_error};
-use crate::ui::Ui;
+use crate::ui::{Ui, Versioned};
 use clap::Args;
 use knockout_data::cell::{Deletion, Reach};
 use knockout_data::screen::Dataset;
@@ -11,7 +11,7 @@ use knockout_report::units::count;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured
+/// Show the effect of deleting genes: edges removed, reactions stopped, genes reached, and measured scores
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data delete yeast ZAL001C
@@ -24,7 +24,7 @@ pub(crate) struct DeleteArgs {
     genes: Vec<String>,
 }
 
-/// What deleting some genes does.
+/// Effect of deleting genes.
 #[derive(Serialize)]
 pub(crate) struct Deleted {
     genes: Vec<String>,
@@ -37,13 +37,6 @@ pub(crate) struct Deleted {
     /// Scores of the samples with exactly these genes deleted, where genes were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Vec<f64>>,
-}
-
-#[derive(Serialize)]
-struct Shown {
-    schema: u32,
-    #[serde(flatten)]
-    deleted: Deleted,
 }
 
 pub(crate) fn run(args: &DeleteArgs, ui: &Ui) -> Result<()> {
@@ -61,11 +54,11 @@ pub(crate) fn run(args: &DeleteArgs, ui: &Ui) -> Result<()> {
     let samples = &dataset.samples;
     let rows = (0..samples.len()).filter(|&row| samples.deletion(row).genes() == deletion.genes());
     deleted.measured = Some(rows.map(|row| samples.scores()[row]).collect());
-    let shown = Shown { schema: 1, deleted };
-    ui.result(|| text(&shown.deleted), &shown)
+    let shown = Versioned::new(deleted);
+    ui.result(|| text(&shown.content), &shown)
 }
 
-/// What a sample's deletion does.
+/// Returns the effect of a sample's deletion.
 pub(crate) fn of_sample(dataset: &Dataset, row: usize) -> Deleted {
     describe(dataset, &dataset.samples.deletion(row), Some(dataset.samples.scores()[row]))
 }

@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 /// Neighbours and terms that are named in text; JSON has all.
 const NAMED: usize = 8;
 
-/// What a dataset knows of a gene.
+/// Content of a dataset about a gene.
 #[derive(Serialize)]
-pub(super) struct GeneShown {
+pub(super) struct GeneDocument {
     schema: u32,
     systematic: String,
     standard: Option<String>,
@@ -61,12 +61,12 @@ pub(super) fn find(dataset: &Dataset, wanted: &str) -> Result<GeneId> {
     })
 }
 
-/// What to call a gene: its standard name where it has one.
+/// Returns the standard name of a gene, otherwise the systematic one.
 pub(super) fn name(dataset: &Dataset, gene: GeneId) -> String {
     dataset.cell.genes().genes()[gene.index()].name().to_owned()
 }
 
-pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
+pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneDocument> {
     let gene = &dataset.cell.genes().genes()[id.index()];
     let deletion =
         Deletion::new(&[id]).map_err(|error| request_error(format!("cannot look at it: {error}")))?;
@@ -91,7 +91,7 @@ pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
         .filter(|&row| samples.genes(row).contains(&(id.index() as u32)))
         .map(|row| samples.scores()[row])
         .collect();
-    Ok(GeneShown {
+    Ok(GeneDocument {
         schema: 1,
         systematic: gene.systematic.clone(),
         standard: gene.standard.clone(),
@@ -104,7 +104,7 @@ pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
     })
 }
 
-pub(super) fn text(gene: &GeneShown) -> String {
+pub(super) fn text(gene: &GeneDocument) -> String {
     let standard = gene.standard.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
     let mut page = format!("{standard}{} (row {} of the gene table)\n\n", gene.systematic, gene.index);
     let mut table = Table::new([

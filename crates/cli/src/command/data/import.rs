@@ -96,10 +96,10 @@ pub(crate) struct ImportArgs {
     /// A screen; samples keep the order of the screens and their rows
     #[arg(long = "screen", value_name = "SOURCE")]
     screens: Vec<ScreenSource>,
-    /// Which perturbations to import; the kind column tells them apart [default: all]
+    /// Perturbations to import, by the kind column [default: all]
     #[arg(long, value_name = "WHICH", value_parser = choice::alleles())]
     alleles: Option<Alleles>,
-    /// What to do with repeated measurements of the same genes and kind [default: mean]
+    /// Treatment of repeated measurements of the same genes and kind [default: mean]
     #[arg(long, value_name = "HOW", value_parser = choice::duplicates())]
     duplicates: Option<Duplicates>,
     /// Continue when a source loses more than 20 % of its rows to unknown genes
@@ -121,7 +121,7 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     if !missing.is_empty() {
         let missing: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
         let text = format!(
-            "there is no {} (nor gzipped, as .gz); --data or KNOCKOUT_DATA names the folder that files lie in",
+            "{} does not exist (nor with .gz); name the folder of the files with --data or KNOCKOUT_DATA",
             missing.join(", no ")
         );
         return Err(request_error(text));
@@ -161,7 +161,7 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// What was left out, a line per source that lost something.
+/// Rows left out, a line for each source.
 fn remarks(report: &Report) -> Vec<String> {
     let mut files: Vec<(&str, &RowReport)> = Vec::new();
     files.extend(report.networks.iter().map(|network| (network.file.as_str(), &network.rows)));
@@ -196,7 +196,7 @@ fn remarks(report: &Report) -> Vec<String> {
         }
         lines.extend(skipped(file, rows));
     }
-    // Genes outside the table are no remark here: a genome's annotations have many.
+    // Genes outside the table need no remark here: a genome's annotations have many.
     lines.extend(report.annotations.iter().flat_map(|set| skipped(&set.file, &set.rows)));
     lines
 }
@@ -208,7 +208,7 @@ fn skipped(file: &str, rows: &RowReport) -> Vec<String> {
     rows.skipped.iter().map(line).collect()
 }
 
-/// What names look like, how many of each kind, with examples.
+/// Kinds of names, with counts and examples.
 fn altered_names(names: &[(&str, LooksLike)]) -> String {
     let mut kinds: Vec<LooksLike> = names.iter().map(|(_, look)| *look).collect();
     kinds.sort_unstable();

@@ -54,7 +54,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> Result<()> {
     }
 }
 
-/// Opens a dataset, saying so when asked to say more.
+/// Opens a dataset, with a message under `--verbose`.
 pub(crate) fn open(dir: &Path) -> Result<Arc<Dataset>> {
     let started = std::time::Instant::now();
     let dataset = Dataset::open(dir)?;

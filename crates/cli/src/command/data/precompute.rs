@@ -15,10 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Compute the masks or the removed positions of all samples beforehand and keep them in LMDB
 ///
-/// For the processors saved-indices and saved-masks, which exist to be measured beside the others: the gene indices of a
-/// sample say the same in a few bytes. Before it starts it says how large the store will be and how long it will take
-/// (measured on a few samples, written to the same disk), and it refuses when the disk has no room. Stopped at any moment,
-/// even by kill -9, the same command resumes where it was.
+/// For the processors saved-indices and saved-masks, which exist for comparison: the gene indices of a sample hold the same
+/// in a few bytes. The command first estimates the size of the store and the time (on a few samples, written to the same
+/// disk), and refuses if the disk is too small. After an interruption, even kill -9, the same command resumes.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 #[command(
@@ -51,12 +50,12 @@ pub(crate) struct PrecomputeArgs {
     /// The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Say how large and how long, and stop there
+    /// Print the estimate and stop
     #[arg(long)]
     dry_run: bool,
 }
 
-/// What must be free for a probe where there is no room for the store: more than it ever writes.
+/// Free bytes that a probe needs where the store does not fit: more than it ever writes.
 const PROBE_ROOM: u64 = 2 << 30;
 
 #[derive(Serialize)]
@@ -180,7 +179,7 @@ fn what(form: StoredForm, samples: usize) -> String {
     format!("{} of {} samples", form.name(), count(samples))
 }
 
-/// What is said before anything is stored.
+/// Formats the estimate.
 fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String {
     let per_sample = stored.estimated_bytes / stored.samples.max(1) as u64;
     let mut text = format!(

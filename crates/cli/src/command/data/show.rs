@@ -3,12 +3,11 @@
 use super::gene;
 use crate::command::evaluate::table::ceiling_sentence;
 use crate::failure::Result;
-use crate::ui::Ui;
+use crate::ui::{Ui, Versioned};
 use clap::Args;
 use knockout_data::screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
 use knockout_report::page::{Column, Table};
 use knockout_report::units::count;
-use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -30,21 +29,14 @@ pub(crate) struct ShowArgs {
     gene: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    schema: u32,
-    #[serde(flatten)]
-    summary: Summary,
-}
-
 pub(crate) fn run(args: &ShowArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
     if let Some(name) = &args.gene {
         let shown = gene::describe(&dataset, gene::find(&dataset, name)?)?;
         return ui.result(|| gene::text(&shown), &shown);
     }
-    let shown = Shown { schema: 1, summary: Summary::of(&dataset, args.seed) };
-    ui.result(|| text(&shown.summary), &shown)
+    let summary = Versioned::new(Summary::of(&dataset, args.seed));
+    ui.result(|| text(&summary.content), &summary)
 }
 
 /// The summary as a page of text.
@@ -108,7 +100,7 @@ pub(crate) fn text(summary: &Summary) -> String {
             synthetic.variance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share)).collect();
         write!(
             page,
-            "\nattainable Pearson {:.3}: no model can expect more (variance: {})\n",
+            "\nattainable Pearson {:.3}: the expected maximum of any model (variance: {})\n",
             synthetic.attainable_pearson,
             causes.join(", ")
         )

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Divide the samples into train, val and test, and keep the division as a file
 ///
 /// A split is a pure function of the records, the scheme and the seed: the same on every machine, whatever the order of
-/// the rows. Training makes its own the same way; this command is for looking at one, or for using it elsewhere.
+/// the rows. Training makes its own in the same way; use this command to inspect a split or to export it.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data split yeast --split random --out random.parquet
@@ -22,22 +22,22 @@ use std::path::PathBuf;
 pub(crate) struct SplitArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// What is kept apart between the parts
+    /// What no two parts share
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// The seed
     #[arg(long, value_name = "S", default_value_t = knockout_data::screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
-    /// Share of the samples that validate
+    /// Share of the validation part
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]
     val: f64,
-    /// Share of the samples that test
+    /// Share of the test part
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]
     test: f64,
-    /// Divide into this many folds instead: one tests, the next validates
+    /// Divide into this many folds instead: one for testing, the next for validation
     #[arg(long, value_name = "K", requires = "fold")]
     folds: Option<u32>,
-    /// The fold that tests, from 0
+    /// The test fold, from 0
     #[arg(long, value_name = "I", requires = "folds")]
     fold: Option<u32>,
     /// Keep only this many samples, from each part in proportion
@@ -49,7 +49,7 @@ pub(crate) struct SplitArgs {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct SplitDocument {
     schema: u32,
     #[serde(flatten)]
     summary: SplitSummary,
@@ -85,7 +85,8 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
     if let Some(out) = &args.out {
         split.save(out, &dataset.manifest)?;
     }
-    let shown = Shown { schema: 1, summary: SplitSummary::of(&dataset, &split), out: args.out.clone() };
+    let shown =
+        SplitDocument { schema: 1, summary: SplitSummary::of(&dataset, &split), out: args.out.clone() };
     ui.result(|| table(std::slice::from_ref(&shown.summary)), &shown)
 }
 

@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the mean of several runs' predictions is called.
+/// Name of the mean of several runs' predictions.
 const ENSEMBLE: &str = "ensemble";
 
-/// Measure how good predictions are, beside the stack and the additive ridge on the same split
+/// Measure the accuracy of predictions, with the stack and the additive ridge on the same split
 ///
-/// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge knows
-/// genes only by identity: a model that does not beat it has learnt nothing from its networks; the stack is the best that
-/// is solved in seconds. Runs that differ only in their seed: mean and spread over them, and their ensemble. Other runs on
+/// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge uses
+/// gene identities only: a model that does not beat it has learnt nothing from its networks. The stack is the best model
+/// that is solved in seconds. Runs that differ only in their seed: mean and spread over them, and their ensemble. Other runs on
 /// the same dataset and split, and --against: the paired bootstrap of the difference. docs/evaluate.md explains the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
@@ -79,14 +79,14 @@ impl BootstrapArgs {
     }
 }
 
-/// What is evaluated: the predictions of some models for one part.
+/// The evaluated predictions: those of some models for one part.
 struct Subject {
     models: Vec<(String, Predictions)>,
     /// Of what the models are seeds, where they are.
     seeds: Option<Seeds>,
     /// Where the predictions belong to; without it there is no ridge.
     home: Option<(Arc<Dataset>, Arc<Split>)>,
-    /// What the stack says, where it need not be solved for this.
+    /// Predictions of the stack, where they exist already.
     stack: StackPredictions,
     /// How many measurements lie in the intervals of each model that has some.
     coverage: Vec<Coverage>,
@@ -94,7 +94,7 @@ struct Subject {
     prior_knowledge: Vec<PriorKnowledge>,
 }
 
-/// What a model takes from beyond the screen and the networks.
+/// Prior knowledge that a model uses beyond the screen and the networks.
 #[derive(Debug, Clone, Serialize)]
 struct PriorKnowledge {
     name: String,
@@ -128,7 +128,7 @@ struct Seeds {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct EvaluationDocument {
     schema: u32,
     split: &'static str,
     split_seed: u64,
@@ -212,8 +212,8 @@ fn incomparable(
     Failure::verdict(INCOMPARABLE, message)
 }
 
-/// The dataset and the split of the predictions. One that was asked for must fit; one that the file merely remembers
-/// may be gone, and then the user hears what is missing.
+/// The dataset and the split of the predictions. One named by the user must fit; one that only the file names
+/// may be missing, which is reported.
 fn home_of(
     files: &[Predictions],
     paths: &[&PathBuf],
@@ -230,14 +230,12 @@ fn home_of(
         return open(folder).map(Some);
     }
     let Some(folder) = &files[0].description.folder else {
-        ui.note(
-            "the file does not say where its dataset is: give it with --data DIR to see the additive ridge",
-        );
+        ui.note("the file does not name its dataset; add --data DIR to see the additive ridge");
         return Ok(None);
     };
     match open(folder) {
         Ok(home) => Ok(Some(home)),
-        // The dataset is there and the file does not fit it: that is no matter of a forgotten folder.
+        // The dataset is there and the file does not fit it: that is not a missing folder.
         Err(error) if folder.exists() => Err(error),
         Err(_) => {
             ui.note(&format!(
@@ -249,7 +247,7 @@ fn home_of(
     }
 }
 
-/// What to call the models: as they call themselves, by their file where that would be ambiguous.
+/// Returns the names of the models; the names of their files where they would be ambiguous.
 fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
     let ours = [Baseline::AdditiveRidge.name(), Baseline::Stack.name(), ENSEMBLE];
     let is_taken = |index: usize| {
@@ -291,7 +289,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
-    let shown = Shown {
+    let shown = EvaluationDocument {
         schema: 1,
         split: scheme,
         split_seed: description.split.seed,

@@ -7,7 +7,7 @@ use knockout_report::units::count;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What was evaluated.
+/// Heading of an evaluation.
 pub(crate) fn heading(
     rows: &[Row],
     split: &str,
@@ -60,19 +60,19 @@ pub(crate) fn rows(rows: &[Row]) -> String {
     table.to_text()
 }
 
-/// What bounds a model: the bound of synthetic data, and how well repeated measurements agree; nothing where neither is known.
+/// Bounds of a model: the bound of synthetic data, and how well repeated measurements agree; nothing where neither is known.
 pub(crate) fn bounds(attainable: Option<f64>, ceiling: Option<&Ceiling>) -> String {
-    let attainable = attainable.map(|r| format!("attainable Pearson {r:.4}: no model can expect more"));
+    let attainable =
+        attainable.map(|r| format!("attainable Pearson {r:.4}: the expected maximum of any model"));
     let lines: Vec<String> = attainable.into_iter().chain(ceiling.map(ceiling_sentence)).collect();
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n\n")) }
 }
 
-/// What measuring again would predict, and what a model without error could.
-/// What a model takes from beyond the screen and the networks, and why a reader should know.
+/// Describes the prior knowledge that a model uses beyond the screen and the networks.
 pub(crate) fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
     let uses: Vec<&str> = uses.iter().map(String::as_str).collect();
     format!(
-        "it also knows {}; what is known of genes may have been inferred from interactions such as these",
+        "it also uses {}; such knowledge of genes may have been inferred from interactions like these",
         uses.join(", ")
     )
 }
@@ -90,18 +90,18 @@ pub(crate) fn ceiling_sentence(ceiling: &Ceiling) -> String {
 pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> String {
     let mut text = String::new();
     for Comparison { name, against, pearson } in comparisons {
-        let said = match pearson {
+        let result = match pearson {
             None => "a correlation is undefined".to_owned(),
             Some(d) => {
                 let verdict = match (d.low > 0.0, d.high < 0.0) {
                     (true, _) => "better",
                     (_, true) => "worse",
-                    _ => "not told apart",
+                    _ => "no significant difference",
                 };
                 format!("Pearson {:+.4} [{:+.4}, {:+.4}]: {verdict}", d.difference, d.low, d.high)
             }
         };
-        writeln!(text, "{name} minus {against}: {said}").ok();
+        writeln!(text, "{name} minus {against}: {result}").ok();
     }
     if text.is_empty() {
         return text;
@@ -109,7 +109,7 @@ pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> Strin
     format!("\npaired bootstrap over samples, {} resamples\n{text}", count(resamples))
 }
 
-/// What varies with a seed, one line per model and figure.
+/// Spread over seeds, one line per model and figure.
 pub(crate) fn spreads(spreads: &[Spread]) -> String {
     let mut table = Table::new([
         Column::text("spread of"),
@@ -137,7 +137,7 @@ pub(crate) fn spreads(spreads: &[Spread]) -> String {
     table.to_text()
 }
 
-/// A correlation to four places, or a dash.
+/// Formats a correlation with four decimals, or a dash.
 pub(crate) fn correlation(value: Option<f64>) -> String {
     value.map_or_else(dash, |value| format!("{value:.4}"))
 }

@@ -27,11 +27,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Measure models in every mode, in turns and on the same batches, and report what can be compared
+/// Measure models in every mode, in turns and on the same batches, and compare them
 ///
-/// Every round gives each cell (a model in a mode) its turn, so that what disturbs the machine disturbs all alike. All take
-/// batches of one size, the least of the models' own unless --batch says another. The report
-/// takes a step apart in two ways, by phases and by differences of modes, and shows where they disagree.
+/// Every round measures each cell (a model in a mode) once, so that disturbances affect all alike. All use one batch size:
+/// that of --batch, otherwise the smallest default of the models. The report estimates the parts of a step in two ways, by
+/// phases and by differences of modes, and shows where they disagree.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout experiment yeast
@@ -54,7 +54,7 @@ pub(crate) struct ExperimentArgs {
     /// The modes; by default all four. Parts of a step are compared where all are measured
     #[arg(long, value_parser = choice::mode(), value_delimiter = ',', value_name = "MODE")]
     modes: Vec<Mode>,
-    /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
+    /// Representations of a deletion, by default loader.processor; the others are compared with the first
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", value_parser = choice::processor())]
     processors: Vec<ProcessorKind>,
     /// Also measure the switches that could make training faster, and rank them
@@ -63,10 +63,10 @@ pub(crate) struct ExperimentArgs {
     /// Measure the switches of the first model only: a demonstration has two minutes.
     #[arg(skip)]
     ablates_first_only: bool,
-    /// Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher
+    /// Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "ablate", value_parser = clap::value_parser!(u64).range(1..=4096))]
     ranks: Vec<u64>,
-    /// What starts ranks, with its options; -n and their number are added
+    /// Launcher of ranks, with its options; -n and their number are added
     #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "ranks")]
     launcher: String,
     /// One round of an experiment over ranks, as the program starts itself
@@ -181,7 +181,7 @@ struct Prepared {
     request: ExperimentRequest,
 }
 
-/// Opens the dataset and checks what was asked for; `only_round` is the round to take and the folder it goes to.
+/// Opens the dataset and checks the request; `only_round` is the round to take and the folder it goes to.
 fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> Result<Prepared> {
     let dataset = super::data::open(&args.dir)?;
     let start = args.start.read(ui)?;
@@ -240,7 +240,7 @@ fn take_rounds(
     ui: &Ui,
 ) -> Result<ExperimentOutcome> {
     let experiment = knockout_bench::measure::Experiment::new(request, subject)?;
-    // How many steps fit into a time nobody knows: a bar to the end of all rounds would promise hours to who gave a minute.
+    // The number of steps that fit into a time is unknown, so a bar to the end of all rounds would mislead.
     let bar = match request.time_limit {
         None => ui.progress("measuring", experiment.step_count(), Unit::Items),
         Some(limit) => {

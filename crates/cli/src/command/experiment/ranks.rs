@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// Folder of the launches' results, inside of the experiment's while it is measured.
 const ROUNDS: &str = "rounds";
-/// What a launch writes.
+/// File that a launch writes.
 const ROUND_FILE: &str = "round.json";
 /// How Open MPI would otherwise bind ranks with several threads to one core each, and refuse more ranks than cores. Other launchers do
 /// neither, and do not know these variables.
@@ -191,7 +191,7 @@ pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &
         .with_context(|| format!("could not write {}", path.display()))
 }
 
-/// What a launch wrote.
+/// Reads the output of a launch.
 fn read_round(name: &str, ranks: u64, bytes: &[u8]) -> Result<WorldRound> {
     let damaged =
         || Failure::verdict(exit::DATA, format!("{name} is not what a launch of this program writes"));

@@ -28,7 +28,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Highest and lowest on a page when nothing is said.
+/// Default number of highest and lowest predictions on a page.
 const PAGE_HITS: (usize, usize) = (100, 100);
 
 /// Candidates that even the quickest model needs an hour for.
@@ -37,7 +37,7 @@ const MANY: u64 = 5_000_000_000;
 /// Hits that are printed; the files have all of them.
 const PRINTED: usize = 10;
 
-/// Predict gene sets with trained models, hundreds of millions if need be
+/// Predict gene sets with trained models, up to hundreds of millions
 ///
 /// Candidates are numbered and predicted in blocks, each a Parquet file that is whole or absent: run the same command again after a
 /// kill and it resumes. Several runs predict together: their mean, and the standard deviation over them. With --top or --bottom only
@@ -61,7 +61,7 @@ pub(crate) struct PredictArgs {
     /// Folders of runs; several of one dataset are an ensemble
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// The folder of predictions; if this command began it earlier, it is resumed
+    /// The folder of predictions; an interrupted one is resumed
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
     /// Which state of the runs; by default the best Pearson, or the last where no epoch has ended
@@ -86,7 +86,7 @@ pub(crate) struct PredictArgs {
     /// Write predictions.csv besides the Parquet blocks
     #[arg(long)]
     csv: bool,
-    /// Write a page of hits: highest and lowest, distributions, and how far to trust them
+    /// Write a page of hits: highest and lowest, distributions, and accuracy on the test part
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -159,7 +159,7 @@ impl What {
             }
             _ => {
                 return Err(request_error(
-                    "say what to predict: --sets FILE, --pairs, --triples, --with GENE,GENE or --dataset-part PART",
+                    "choose what to predict: --sets FILE, --pairs, --triples, --with GENE,GENE or --dataset-part PART",
                 ));
             }
         };
@@ -172,9 +172,9 @@ impl What {
     }
 }
 
-/// What was predicted, for people and programs.
+/// Document of a prediction.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct PredictionDocument<'a> {
     schema: u32,
     out: &'a Path,
     what: &'a str,
@@ -183,13 +183,13 @@ struct Shown<'a> {
     scored: u64,
     left_out: u64,
     mean: Option<f64>,
-    top: Vec<ShownHit>,
-    bottom: Vec<ShownHit>,
+    top: Vec<HitDocument>,
+    bottom: Vec<HitDocument>,
     files: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
-struct ShownHit {
+struct HitDocument {
     number: u64,
     genes: Vec<String>,
     names: Vec<String>,
@@ -292,14 +292,14 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     }
 }
 
-/// Writes the tables of a finished folder and prints what it amounts to.
+/// Writes the tables of a finished folder and prints its summary.
 fn finish(folder: &Folder, summary: &Summary, genes: &GeneTable, csv: bool, ui: &Ui) -> Result<()> {
     let mut files = write_hits(folder.path(), summary, genes)?;
     if csv {
         files.push(write_csv(folder, genes)?);
     }
     let plan = folder.plan();
-    let shown = Shown {
+    let shown = PredictionDocument {
         schema: 1,
         out: folder.path(),
         what: &plan.candidates.what,
@@ -315,10 +315,10 @@ fn finish(folder: &Folder, summary: &Summary, genes: &GeneTable, csv: bool, ui: 
     ui.result(|| text(&shown), &shown)
 }
 
-fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<ShownHit> {
+fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<HitDocument> {
     let shown = |hit: &Hit| {
         let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
-        ShownHit {
+        HitDocument {
             number: hit.number,
             genes: genes().map(|gene| gene.systematic.clone()).collect(),
             names: genes().map(|gene| gene.name().to_owned()).collect(),
@@ -329,7 +329,7 @@ fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<ShownHit> {
     hits.iter().map(shown).collect()
 }
 
-fn text(shown: &Shown<'_>) -> String {
+fn text(shown: &PredictionDocument<'_>) -> String {
     let mut text = format!("{}: {} predictions", shown.out.display(), count(shown.scored as usize));
     if shown.left_out > 0 {
         write!(text, " ({} candidates left out by filters)", count(shown.left_out as usize)).ok();
@@ -362,7 +362,7 @@ fn text(shown: &Shown<'_>) -> String {
     text
 }
 
-/// A model that never saw sets of a size extrapolates there, which nobody should find out afterwards.
+/// Warns where sets are of a size that no training sample has.
 pub(super) fn note_orders(orders: &[usize], opened: &OpenRuns, ui: &Ui) {
     let samples = &opened.dataset.samples;
     let mut trained: Vec<usize> =

@@ -73,12 +73,15 @@ fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
         ));
     }
     notes.extend(opened.dataset.manifest.synthetic.as_ref().map(|known| {
-        format!("No model can expect more than {:.4} on this synthetic screen.", known.attainable_pearson)
+        format!(
+            "The expected maximum of any model on this synthetic screen is {:.4}.",
+            known.attainable_pearson
+        )
     }));
     notes.extend(opened.dataset.manifest.ceiling().map(|ceiling| {
-        let mut said = ceiling_sentence(&ceiling);
-        said[..1].make_ascii_uppercase();
-        said + "."
+        let mut sentence = ceiling_sentence(&ceiling);
+        sentence[..1].make_ascii_uppercase();
+        sentence + "."
     }));
     for run in &opened.runs {
         let uses = run.prior_knowledge();

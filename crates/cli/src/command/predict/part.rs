@@ -9,7 +9,7 @@ pub(super) fn parse(text: &str) -> Result<Share, String> {
 
 fn automatic(variable: impl Fn(&str) -> Option<String>) -> Result<Share, String> {
     let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
-    // A job array may begin anywhere and leave numbers out.
+    // A job array may start anywhere and leave numbers out.
     let of_array = || {
         let [task, first, of] =
             ["SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"].map(number);
@@ -24,10 +24,10 @@ fn automatic(variable: impl Fn(&str) -> Option<String>) -> Result<Share, String>
     match found {
         Some((index, of)) if index <= of => Ok(Share { index, of }),
         Some((index, of)) => {
-            Err(format!("the scheduler says part {index} of {of}; name the part, such as 3/7"))
+            Err(format!("the scheduler reports part {index} of {of}; name the part, such as 3/7"))
         }
         None => {
-            Err("this is no job array, and neither srun nor mpirun started it; name the part, such as 3/7"
+            Err("this is not a job array, and neither srun nor mpirun started it; name the part, such as 3/7"
                 .to_owned())
         }
     }

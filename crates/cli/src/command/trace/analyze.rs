@@ -56,7 +56,7 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     }
     let mut rescued = Rescued::default();
     let (files, has_folder) = input::expand(&args.files)?;
-    // A folder is read whole, so that all its damaged traces are named, and are not taken for files that are no traces.
+    // A folder is read whole, so that all its damaged traces are named, and are not taken for other files.
     let damage = DamageArgs { strict: args.damage.strict && !has_folder };
     let mut found = Vec::new();
     let mut left_out = 0_u64;
@@ -72,8 +72,8 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
         }
     }
     if left_out > 0 {
-        let files = if left_out == 1 { "file is no trace" } else { "files are no traces" };
-        let hint = if ui.says_details() { "" } else { "; -v says why" };
+        let files = if left_out == 1 { "file is not a trace" } else { "files are not traces" };
+        let hint = if ui.says_details() { "" } else { "; -v explains why" };
         ui.note(&format!("{left_out} JSON {files} and left out{hint}"));
     }
     if args.damage.strict {
@@ -116,7 +116,7 @@ fn overview(args: &AnalyzeArgs, found: &[FileFindings], rescued: &Rescued, ui: &
 /// Jobs whose command is spelt out.
 const MOST_COMMANDS: usize = 5;
 
-/// What to say instead, for each job.
+/// Returns the command for each job.
 fn commands(found: &[FileFindings]) -> String {
     let groups = jobs(found);
     let command = |(index, group): (usize, &Vec<usize>)| {
@@ -124,10 +124,10 @@ fn commands(found: &[FileFindings]) -> String {
         let files: Vec<&str> = files.collect();
         format!("`knockout trace analyze {} --html {}.html`", files.join(" "), index + 1)
     };
-    let said: Vec<String> = groups.iter().enumerate().take(MOST_COMMANDS).map(command).collect();
+    let commands: Vec<String> = groups.iter().enumerate().take(MOST_COMMANDS).map(command).collect();
     let more = groups.len().saturating_sub(MOST_COMMANDS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("name the files that belong together: {}{more}", said.join(", "))
+    format!("name the files that belong together: {}{more}", commands.join(", "))
 }
 
 /// The reference's substring rules and naive sums.

@@ -49,7 +49,7 @@ pub(crate) struct CompareArgs {
 
 fn parse_samples(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("{text:?} is no number of samples; write two, such as 64,128"))
+    number.ok_or_else(|| format!("{text:?} is not a number of samples; write two, such as 64,128"))
 }
 
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         ));
     }
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
-        return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.05 allows five per cent")));
+        return Err(request_error(format!("--fail-above {ratio} is not a ratio; 1.05 allows five per cent")));
     }
     if !matches!(args.samples_per_step.len(), 0 | 2) {
         return Err(request_error("--samples-per-step takes two numbers, of A and of B, such as 64,128"));
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
 fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
     match (args.traces.as_slice(), args.against.as_slice()) {
         ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
-        ([_], []) => Err(request_error("one trace is no comparison; name two, A and B")),
+        ([_], []) => Err(request_error("a comparison needs two traces; name A and B")),
         (all, []) => Err(request_error(format!(
             "{} traces: which belong together? Name the ranks of one run, then --against and those of the other",
             all.len()

@@ -34,7 +34,7 @@ pub(crate) struct ConvertArgs {
     /// Keep what ends at this time or later, in milliseconds after the first event
     #[arg(long, value_name = "MS")]
     from: Option<f64>,
-    /// Keep what begins before this time, in milliseconds after the first event
+    /// Keep events that start before this time, in milliseconds after the first event
     #[arg(long, value_name = "MS")]
     to: Option<f64>,
     /// Keep only traces of this rank (`distributedInfo`); may be repeated
@@ -53,7 +53,7 @@ pub(crate) struct ConvertArgs {
     damage: DamageArgs,
 }
 
-/// What was done.
+/// Summary of a conversion.
 #[derive(Serialize)]
 struct Summary {
     schema: u32,
@@ -102,11 +102,11 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     let mut rescued = Vec::new();
     let mut document = None;
     let (mut kept, mut present) = (0, BTreeSet::new());
-    for (place, path) in inputs.iter().enumerate() {
+    for (index, path) in inputs.iter().enumerate() {
         let mut copy = Copy {
             selector: Selector::new(&selection),
             writer: &mut writer,
-            shift: (inputs.len() > 1).then_some(place as i64),
+            shift: (inputs.len() > 1).then_some(index as i64),
             repaired: 0,
             kept: 0,
             categories: BTreeSet::new(),
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     }
     let document = document.unwrap_or_default();
     let made = how_made(args, &document, &summary);
-    // A merged trace is nobody's rank.
+    // A merged trace has no rank.
     let is_kept = |key: &str| key != CONVERTED && (inputs.len() == 1 || key != "distributedInfo");
     let fields = document.fields().filter(|(key, _)| is_kept(key));
     let fields = fields.chain(made.as_ref().map(|made| (CONVERTED, made)));
@@ -161,25 +161,25 @@ fn is_filtered(args: &ConvertArgs) -> bool {
     args.from.is_some() || args.to.is_some() || !args.category.is_empty() || args.min_duration > 0.0
 }
 
-/// What a trace that lacks events says about itself, so that it is not taken for a whole one; what its input said stays.
+/// Metadata of a trace that lacks events, so that it is not taken for a whole one; that of its input stays.
 fn how_made(args: &ConvertArgs, document: &Document, summary: &Summary) -> Option<Value> {
     let before = document.get(CONVERTED).and_then(Value::as_object);
     let mut made = before.cloned().unwrap_or_default();
-    let mut say = |key: &str, value: Option<Value>| {
+    let mut note = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             made.insert(key.to_owned(), value);
         }
     };
-    say("from_ms", args.from.map(Value::from));
-    say("to_ms", args.to.map(Value::from));
-    say("category", (!args.category.is_empty()).then(|| args.category.clone().into()));
-    say("min_duration_us", (args.min_duration > 0.0).then(|| args.min_duration.into()));
-    say("merged", (summary.files > 1).then(|| summary.files.into()));
-    say("recovered", summary.rescued.then(|| true.into()));
+    note("from_ms", args.from.map(Value::from));
+    note("to_ms", args.to.map(Value::from));
+    note("category", (!args.category.is_empty()).then(|| args.category.clone().into()));
+    note("min_duration_us", (args.min_duration > 0.0).then(|| args.min_duration.into()));
+    note("merged", (summary.files > 1).then(|| summary.files.into()));
+    note("recovered", summary.rescued.then(|| true.into()));
     (!made.is_empty()).then_some(Value::Object(made))
 }
 
-/// The inputs of the ranks asked for, and the start of their earliest event where a filter needs it.
+/// Returns the inputs of the requested ranks, and the start of their earliest event where a filter needs it.
 fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> Result<(Vec<PathBuf>, Option<i64>)> {
     let needs_time = args.from.is_some() || args.to.is_some();
     if args.rank.is_empty() && !needs_time {
@@ -205,7 +205,7 @@ fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> Result<(Vec<PathBuf>, Option<i6
         }
     }
     if chosen.is_empty() {
-        return Err(request_error(format!("no trace has the rank asked for (ranks: {})", found.join(", "))));
+        return Err(request_error(format!("no trace has this rank (ranks: {})", found.join(", "))));
     }
     Ok((chosen, first_nanos))
 }
@@ -220,7 +220,7 @@ fn nanos(value: f64, unit: f64, flag: &str) -> Result<i64> {
     if nanos.is_finite() && nanos.abs() < 9e18 {
         Ok(nanos as i64)
     } else {
-        Err(request_error(format!("{flag} {value} is no usable time")))
+        Err(request_error(format!("{flag} {value} is not a usable time")))
     }
 }
 
@@ -245,7 +245,7 @@ struct Copy<'a, W: Write> {
     /// Of several inputs, which: their process numbers are moved apart.
     shift: Option<i64>,
     repaired: u64,
-    /// Events that are no metadata, which always stays.
+    /// Events without metadata, which always stays.
     kept: u64,
     categories: BTreeSet<Symbol>,
     error: Option<io::Error>,
@@ -263,9 +263,9 @@ impl<W: Write + Send> Sink for Copy<'_, W> {
         self.kept += u64::from(event.phase != Phase::METADATA);
         let mut text = repair(event.raw);
         self.repaired += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
-        if let Some(place) = self.shift.filter(|place| *place > 0)
+        if let Some(input) = self.shift.filter(|input| *input > 0)
             && let Some(range) = field_range(text.as_bytes(), b"pid")
-            && let Some(pid) = moved_pid(&text[range.clone()], place)
+            && let Some(pid) = moved_pid(&text[range.clone()], input)
         {
             text.to_mut().replace_range(range, &pid);
         }
@@ -273,13 +273,13 @@ impl<W: Write + Send> Sink for Copy<'_, W> {
     }
 }
 
-/// The process of an input after the first: a number of its own range, or a text with the input's place.
-fn moved_pid(pid: &str, place: i64) -> Option<String> {
+/// Returns the process of an input after the first: a number of its own range, or a text with the input's index.
+fn moved_pid(pid: &str, input: i64) -> Option<String> {
     if let Ok(number) = pid.parse::<i64>() {
-        return Some(place.checked_mul(PIDS_PER_INPUT)?.checked_add(number)?.to_string());
+        return Some(input.checked_mul(PIDS_PER_INPUT)?.checked_add(number)?.to_string());
     }
     let text: String = serde_json::from_str(pid).ok()?;
-    serde_json::to_string(&format!("{text} ({place})")).ok()
+    serde_json::to_string(&format!("{text} ({input})")).ok()
 }
 
 enum Packed {

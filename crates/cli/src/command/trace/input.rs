@@ -1,4 +1,4 @@
-//! Opening traces, and what to say when one is damaged.
+//! Opens traces and reports damaged ones.
 
 use crate::exit::{DATA, PARTIAL};
 use crate::failure::{Context as _, Failure, Result, request_error};
@@ -11,10 +11,10 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// What to do with damaged traces.
+/// Treatment of damaged traces.
 #[derive(Debug, Args)]
 pub(crate) struct DamageArgs {
-    /// Refuse damaged traces instead of using what can be read of them
+    /// Refuse damaged traces instead of using their readable part
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -99,7 +99,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool)> {
             .with_context(|| format!("could not look into {}", path.display()))?;
         if files.len() == before {
             return Err(request_error(format!(
-                "there is no trace in {}: no file there ends in .json or .json.gz",
+                "no traces in {}: no file there ends in .json or .json.gz",
                 path.display()
             )));
         }
@@ -126,7 +126,7 @@ fn add_traces(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Resu
     Ok(())
 }
 
-/// What this program writes beside traces.
+/// Names of files that this program writes beside traces.
 const OWN_DOCUMENTS: [&str; 3] = ["profile.json", "report.json", "manifest.json"];
 
 fn is_trace_name(name: &str) -> bool {
@@ -147,7 +147,7 @@ pub(crate) fn damage_of(outcome: &Outcome) -> String {
     damage.chain(irregularities).collect::<Vec<_>>().join("; ")
 }
 
-/// After a result: says that it is a partial one, if any file was damaged.
+/// Returns the failure of a partial result, if any file was damaged.
 pub(crate) fn partial_verdict(rescued: &[(PathBuf, String)]) -> Result<()> {
     if rescued.is_empty() {
         return Ok(());

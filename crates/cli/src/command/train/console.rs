@@ -1,4 +1,4 @@
-//! What a run says while it trains: a progress bar on a terminal, at most a line a minute in a file; and who may stop it.
+//! Progress of training: a bar on a terminal, at most a line a minute in a file; and interruption.
 
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
@@ -220,7 +220,7 @@ fn seconds(seconds: f64) -> String {
     duration(seconds_time(seconds))
 }
 
-/// The parts of a loss and their weights, where it has more than one: a total that rises by schedule is no failure.
+/// The parts of a loss and their weights, where it has more than one: a total may rise by schedule.
 pub(super) fn parts(line: &MetricsLine) -> String {
     if line.loss_parts.len() < 2 {
         return String::new();

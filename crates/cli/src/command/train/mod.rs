@@ -28,8 +28,8 @@ use std::time::Duration;
 
 /// Train a model, or resume a run that was interrupted
 ///
-/// Everything a run gives is in its folder: configuration, metrics, TensorBoard events, checkpoints. The same seed gives the
-/// same weights for any number of threads and any sequence of interruptions.
+/// Everything a run produces is in its folder: configuration, metrics, TensorBoard events, checkpoints. Equal seeds give
+/// equal weights, for any number of threads and any sequence of interruptions.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout train yeast
@@ -51,7 +51,7 @@ pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
     #[arg(value_name = "DIR", required_unless_present = "resume")]
     dir: Option<PathBuf>,
-    /// The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models
+    /// The model; by default that of the preset or configuration, otherwise the stack of the solved models
     #[arg(long, value_name = "MODEL", value_parser = choice::model())]
     model: Option<ModelEntry>,
     #[command(flatten)]
@@ -59,17 +59,16 @@ pub(crate) struct TrainArgs {
     /// Resume the run in this folder
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "preset", "config", "out", "batch", "seed", "split"])]
     resume: Option<PathBuf>,
-    /// Go on with the run of this name if there is one, else begin it: one command for a job that is queued again
+    /// Resume the run if it exists, otherwise start it (for requeued jobs)
     #[arg(long, conflicts_with = "resume")]
     resume_or_start: bool,
-    /// With --resume: where the dataset is now, if not where it was; its contents are checked
+    /// With --resume: the dataset folder, if it has moved; its contents are checked
     #[arg(long, value_name = "DIR", requires = "resume")]
     data: Option<PathBuf>,
     /// The run's folder; by default runs/MODEL-DATASET-SEED
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
-    /// Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and
-    /// split
+    /// Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split
     #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     on_residuals_of: Option<PathBuf>,
     /// Stack this run with the solved model, weighted on the validation part; may be given several times
@@ -105,7 +104,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// What was chosen, as `key=value`.
+    /// Settings as `key=value`.
     pub(crate) fn keys(&self) -> Vec<String> {
         let keys = [
             self.batch.map(|batch| format!("batch={batch}")),
@@ -134,12 +133,12 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         "s" | "" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("{unit:?} is no unit of time; write 90s, 30m or 2h")),
+        _ => return Err(format!("unknown time unit {unit:?}; use s, m or h")),
     };
     let number: f64 =
-        number.parse().map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))?;
+        number.parse().map_err(|error| format!("{text:?} is not a time ({error}); write 90s, 30m or 2h"))?;
     Duration::try_from_secs_f64(number * factor)
-        .map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))
+        .map_err(|error| format!("{text:?} is not a time ({error}); write 90s, 30m or 2h"))
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
@@ -150,11 +149,11 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
         let Plan { folder, dataset, config, context } = plan(args, &ranks, ui)?;
-        if args.resume_or_start && is_begun(&folder, &ranks)? {
-            let begun = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
-            if begun != config.model.name() {
+        if args.resume_or_start && exists_already(&folder, &ranks)? {
+            let existing = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
+            if existing != config.model.name() {
                 let message =
-                    format!("{} is a run of {begun}, not of {}", folder.display(), config.model.name());
+                    format!("{} is a run of {existing}, not of {}", folder.display(), config.model.name());
                 return Err(request_error(message));
             }
             let (keys, data) = (&context.overrides, args.dir.as_deref());
@@ -182,10 +181,10 @@ fn note_fitted(config: &Config, ui: &Ui) -> Result<()> {
 }
 
 /// Whether there is a run in a folder already; the first rank looks, before any of them could make one.
-fn is_begun(folder: &Path, ranks: &Ranks) -> Result<bool> {
-    let mut is_begun = [u8::from(folder.join("manifest.json").exists())];
-    ranks.broadcast(&mut is_begun)?;
-    Ok(is_begun == [1])
+fn exists_already(folder: &Path, ranks: &Ranks) -> Result<bool> {
+    let mut exists_already = [u8::from(folder.join("manifest.json").exists())];
+    ranks.broadcast(&mut exists_already)?;
+    Ok(exists_already == [1])
 }
 
 /// Runs on the threads that train: as many as the program was given, with the instructions it was told to use.
@@ -193,7 +192,7 @@ pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Re
     on_threads(rayon::current_num_threads(), work)
 }
 
-/// The same for one of several ranks, which share the machine.
+/// Runs on the threads of one of several ranks, which share the machine.
 pub(crate) fn on_workers_of<T: Send>(
     ranks: &Ranks,
     ui: &Ui,
@@ -202,7 +201,7 @@ pub(crate) fn on_workers_of<T: Send>(
     on_threads(crate::ranks::threads(ranks, ui), work)
 }
 
-/// The same on as many threads.
+/// Runs on a number of threads.
 pub(crate) fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     Isa::from_environment()?;
     let pool = knockout_train::workers(threads).unexpected("could not start the worker threads")?;
@@ -216,7 +215,7 @@ pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) 
     Ok(config)
 }
 
-/// A run that is to begin.
+/// Returns a new run.
 struct Plan {
     folder: PathBuf,
     dataset: Arc<Dataset>,
@@ -284,7 +283,7 @@ fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
 
 fn resume_keys(args: &TrainArgs) -> Result<Vec<String>> {
     let mut keys: Vec<String> = length_keys(args).collect();
-    // A first word that is no folder is an override, such as `train --resume RUN epochs=20`.
+    // A first word that is not a folder is an override, such as `train --resume RUN epochs=20`.
     if let Some(word) = &args.dir {
         if word.is_dir() {
             let dir = word.display();
@@ -367,13 +366,13 @@ fn note_start(run: &Run, ui: &Ui) {
     let missing = run.resumed_metrics().missing_lines;
     if missing > 0 {
         ui.note(&format!(
-            "warning: {} lacks {missing} lines that were there at the checkpoint; the curves begin later",
+            "warning: {} lacks {missing} lines that existed at the checkpoint; the curves start later",
             folder.join("metrics.jsonl").display()
         ));
     }
-    if let Some(began) = run.other_instructions() {
+    if let Some(started) = run.other_instructions() {
         ui.note(&format!(
-            "warning: the run was begun with the instruction set {began}, which this CPU lacks; the numbers will differ in their last bits"
+            "warning: the run was started with the instruction set {started}, which this CPU lacks; the numbers will differ in their last bits"
         ));
     }
 }

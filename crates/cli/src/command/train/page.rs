@@ -34,12 +34,13 @@ pub(super) fn write(
     let (config, dataset) = (run.config(), run.dataset());
     let scatter = if end == End::Stopped { None } else { scatter(run, end, wants_stop)? };
     let mut notes = vec![format!(
-        "Validation figures only; `knockout evaluate {}` sets the test part beside the stack and the additive ridge.",
+        "Validation figures only; `knockout evaluate {}` compares it with the stack and the additive ridge on the test part.",
         folder.display()
     )];
     if scatter.is_none() {
         notes.push(
-            "Stopped before its end: predictions are set beside measurements when it has ended.".to_owned(),
+            "Stopped before its end: predictions are compared with measurements when it has ended."
+                .to_owned(),
         );
     }
     if !tried.is_empty() {

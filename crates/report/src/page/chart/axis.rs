@@ -1,4 +1,4 @@
-//! From values to places on the paper, and the round numbers beside them.
+//! Maps values to positions along an axis, and chooses round ticks.
 
 use super::Scale;
 
@@ -30,13 +30,13 @@ impl Axis {
         Some(Self { low: low - room, high: high + room, scale })
     }
 
-    /// From 0 (the low end) to 1; `None` for a value without a place.
-    pub(super) fn place(&self, value: f64) -> Option<f64> {
-        let place = (on_scale(value, self.scale) - self.low) / (self.high - self.low);
-        place.is_finite().then_some(place)
+    /// Returns the position from 0 (the low end) to 1; `None` for a value outside the scale.
+    pub(super) fn position(&self, value: f64) -> Option<f64> {
+        let position = (on_scale(value, self.scale) - self.low) / (self.high - self.low);
+        position.is_finite().then_some(position)
     }
 
-    /// Round values inside, about as many as asked for, each with its text.
+    /// Returns about `wanted` round values inside, each with its text.
     pub(super) fn ticks(&self, wanted: usize) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => linear_ticks(self.low, self.high, wanted),
@@ -64,7 +64,7 @@ impl Axis {
 fn on_scale(value: f64, scale: Scale) -> f64 {
     match scale {
         Scale::Linear => value,
-        // The logarithm of what has none is not finite and finds no place.
+        // The logarithm of zero and below is not finite.
         Scale::Log => value.log10(),
     }
 }
@@ -85,13 +85,12 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
 /// As few digits as tell one tick from the next.
 fn short(value: f64, step: f64) -> String {
     let size = value.abs().max(step);
-    // The place of the step's digit.
-    let place = step.log10().floor();
+    let exponent = step.log10().floor();
     if size >= 1e6 || step < 1e-4 {
-        let digits = (size.log10().floor() - place).clamp(0.0, 15.0) as usize;
+        let digits = (size.log10().floor() - exponent).clamp(0.0, 15.0) as usize;
         return if value == 0.0 { "0".to_owned() } else { format!("{value:.digits$e}") };
     }
-    let digits = (-place).max(0.0) as usize;
+    let digits = (-exponent).max(0.0) as usize;
     let text = format!("{value:.digits$}");
     // Rounding may leave a minus before nothing.
     if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text }
@@ -121,10 +120,10 @@ mod tests {
         assert_eq!(Axis::around([0.0, -1.0], Scale::Log), None);
         for values in [[0.0, 0.0], [5.0, 5.0], [1e300, -1e300], [1e-300, 2e-300]] {
             let axis = Axis::around(values, Scale::Linear).unwrap();
-            let place = axis.place(values[0]).unwrap();
-            assert!((0.0..=1.0).contains(&place), "{values:?}: {place}");
+            let position = axis.position(values[0]).unwrap();
+            assert!((0.0..=1.0).contains(&position), "{values:?}: {position}");
             assert!(axis.ticks(5).len() < 20);
         }
-        assert_eq!(Axis::around([1.0, 2.0], Scale::Log).unwrap().place(-1.0), None);
+        assert_eq!(Axis::around([1.0, 2.0], Scale::Log).unwrap().position(-1.0), None);
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn draw(chart: &Chart) -> String {
 
 fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
     for (value, text) in up.ticks(5) {
-        let Some(y) = up.place(value).map(height) else { continue };
+        let Some(y) = up.position(value).map(height) else { continue };
         write!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>").ok();
         writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0)
             .ok();
@@ -68,40 +68,40 @@ fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
             continue;
         }
         let text = if chart.counts_whole { units::count(value as u64) } else { text };
-        let Some(x) = across.place(value).map(width) else { continue };
+        let Some(x) = across.position(value).map(width) else { continue };
         writeln!(out, "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", BOTTOM + 16.0).ok();
     }
     let (x, y) = (f64::midpoint(LEFT, RIGHT), HEIGHT - 4.0);
     writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(&chart.across)).ok();
 }
 
-fn width(place: f64) -> f64 {
-    LEFT + place * (RIGHT - LEFT)
+fn width(position: f64) -> f64 {
+    LEFT + position * (RIGHT - LEFT)
 }
 
-fn height(place: f64) -> f64 {
-    BOTTOM - place * (BOTTOM - TOP)
+fn height(position: f64) -> f64 {
+    BOTTOM - position * (BOTTOM - TOP)
 }
 
 fn curve(out: &mut String, series: &Series, colour: &str, across: &Axis, up: &Axis) {
-    let place = |at: f64, value: f64| Some((width(across.place(at)?), height(up.place(value)?)));
+    let position = |at: f64, value: f64| Some((width(across.position(at)?), height(up.position(value)?)));
     write!(out, "<g style=\"--own:{colour}\">").ok();
     if series.points.len() > 2 * STRIPS {
         let strips = strips(&series.points);
-        let top = strips.iter().filter_map(|strip| place(strip.at, strip.high));
-        let bottom = strips.iter().rev().filter_map(|strip| place(strip.at, strip.low));
+        let top = strips.iter().filter_map(|strip| position(strip.at, strip.high));
+        let bottom = strips.iter().rev().filter_map(|strip| position(strip.at, strip.low));
         out.push_str("<polygon class=\"band\" points=\"");
         for (x, y) in top.chain(bottom) {
             write!(out, "{x:.1},{y:.1} ").ok();
         }
         out.push_str("\"/>");
-        path(out, strips.iter().map(|strip| place(strip.at, strip.mean)));
+        path(out, strips.iter().map(|strip| position(strip.at, strip.mean)));
     } else {
-        path(out, series.points.iter().map(|&(at, value)| place(at, value)));
+        path(out, series.points.iter().map(|&(at, value)| position(at, value)));
     }
     if series.points.len() <= FEW {
         for &(at, value) in &series.points {
-            if let Some((x, y)) = place(at, value) {
+            if let Some((x, y)) = position(at, value) {
                 let name = escape(&series.name);
                 write!(
                     out,
@@ -120,7 +120,7 @@ fn names(out: &mut String, chart: &Chart, colours: &[&'static str], across: &Axi
     let named: Vec<(&str, Named<'_>)> = (chart.series.iter().zip(colours))
         .filter_map(|(series, &colour)| {
             let [(at, value)] = series.points[..] else { return None };
-            let (x, y) = (width(across.place(at)?), height(up.place(value)?));
+            let (x, y) = (width(across.position(at)?), height(up.position(value)?));
             Some((colour, Named { name: &series.name, x, y }))
         })
         .collect();
@@ -148,12 +148,12 @@ fn names(out: &mut String, chart: &Chart, colours: &[&'static str], across: &Axi
     }
 }
 
-/// A line through the places; one that is missing is a gap.
-fn path(out: &mut String, places: impl Iterator<Item = Option<(f64, f64)>>) {
+/// A line through the positions; one that is missing is a gap.
+fn path(out: &mut String, positions: impl Iterator<Item = Option<(f64, f64)>>) {
     out.push_str("<path class=\"curve\" d=\"");
     let mut pen = 'M';
-    for place in places {
-        match place {
+    for position in positions {
+        match position {
             Some((x, y)) => {
                 write!(out, "{pen}{x:.1} {y:.1}").ok();
                 pen = 'L';

@@ -28,15 +28,15 @@ pub(super) fn draw(scatter: &Scatter) -> String {
     let title = escape(&scatter.title);
     writeln!(out, "<svg class=\"square\" viewBox=\"0 0 {SIDE} {SIDE}\" role=\"img\" aria-label=\"predicted against measured, {title}\">").ok();
     frame(&mut out, &axis);
-    let places: Vec<(f64, f64)> =
-        pairs.iter().filter_map(|&(m, p)| Some((axis.place(m)?, axis.place(p)?))).collect();
-    if places.len() <= DOTS {
-        for (x, y) in &places {
+    let positions: Vec<(f64, f64)> =
+        pairs.iter().filter_map(|&(m, p)| Some((axis.position(m)?, axis.position(p)?))).collect();
+    if positions.len() <= DOTS {
+        for (x, y) in &positions {
             write!(out, "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\"/>", across(*x), up(*y))
                 .ok();
         }
     } else {
-        density(&mut out, &places);
+        density(&mut out, &positions);
     }
     let (x, y) = (f64::midpoint(LEFT, RIGHT), f64::midpoint(TOP, BOTTOM));
     write!(out, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">measured</text>", BOTTOM + 34.0).ok();
@@ -45,16 +45,16 @@ pub(super) fn draw(scatter: &Scatter) -> String {
         "<text transform=\"translate(10 {y}) rotate(-90)\" text-anchor=\"middle\">predicted</text></svg>"
     )
     .ok();
-    writeln!(out, "<p class=\"soft\">{}</p></section>", escape(&caption(scatter, &places))).ok();
+    writeln!(out, "<p class=\"soft\">{}</p></section>", escape(&caption(scatter, &positions))).ok();
     out
 }
 
-fn caption(scatter: &Scatter, places: &[(f64, f64)]) -> String {
+fn caption(scatter: &Scatter, positions: &[(f64, f64)]) -> String {
     let mut text = format!("{}.", scatter.caption);
-    if places.len() > DOTS {
+    if positions.len() > DOTS {
         text.push_str(" Darker squares hold more samples, on a logarithmic scale.");
     }
-    match scatter.measured.len().max(scatter.predicted.len()) - places.len() {
+    match scatter.measured.len().max(scatter.predicted.len()) - positions.len() {
         0 => {}
         1 => text.push_str(" One sample without a value is not shown."),
         left => write!(text, " {left} samples without a value are not shown.").unwrap_or_default(),
@@ -64,8 +64,8 @@ fn caption(scatter: &Scatter, places: &[(f64, f64)]) -> String {
 
 fn frame(out: &mut String, axis: &Axis) {
     for (value, text) in axis.ticks(5) {
-        let Some(place) = axis.place(value) else { continue };
-        let (x, y) = (across(place), up(place));
+        let Some(position) = axis.position(value) else { continue };
+        let (x, y) = (across(position), up(position));
         write!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>").ok();
         write!(out, "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>").ok();
         write!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0).ok();
@@ -75,18 +75,18 @@ fn frame(out: &mut String, axis: &Axis) {
         .ok();
 }
 
-fn across(place: f64) -> f64 {
-    LEFT + place * (RIGHT - LEFT)
+fn across(position: f64) -> f64 {
+    LEFT + position * (RIGHT - LEFT)
 }
 
-fn up(place: f64) -> f64 {
-    BOTTOM - place * (BOTTOM - TOP)
+fn up(position: f64) -> f64 {
+    BOTTOM - position * (BOTTOM - TOP)
 }
 
-fn density(out: &mut String, places: &[(f64, f64)]) {
+fn density(out: &mut String, positions: &[(f64, f64)]) {
     let mut counts = vec![0_u32; SQUARES * SQUARES];
-    let square = |place: f64| ((place * SQUARES as f64) as usize).min(SQUARES - 1);
-    for &(x, y) in places {
+    let square = |position: f64| ((position * SQUARES as f64) as usize).min(SQUARES - 1);
+    for &(x, y) in positions {
         counts[square(y) * SQUARES + square(x)] += 1;
     }
     let most = counts.iter().copied().max().unwrap_or(1);
