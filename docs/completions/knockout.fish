@@ -24,28 +24,28 @@ function __fish_knockout_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c knockout -n "__fish_knockout_needs_command" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_needs_command" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_needs_command" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Measure how good predictions are, beside the stack and the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that every network must beat, from the mean to the stack'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Measure the accuracy of predictions, with the stack and the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "benchmark" -d 'Train every model on every split and compare them'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, up to hundreds of millions'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "explain" -d 'Explain one prediction: networks, neighbours, genes, and measurements nearby'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "logs" -d 'Read iterations per second from Lightning and tqdm logs, separately for each bar'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "man" -d 'Print the manual page, or write a page for every command'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -54,23 +54,23 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l preset -d 'Th
 small\t''
 yeast\t''
 pairs\t''"
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "delete" -d 'Show the effect of deleting genes: edges removed, reactions stopped, genes reached, and measured scores'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "bench" -d 'Measure the cost of each representation of a deletion, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast\'s genes)' -r -f -a "tiny\t''
@@ -79,10 +79,10 @@ yeast\t''
 pairs\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l samples -d 'How many samples; the preset\'s number if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
@@ -93,53 +93,53 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l features -d 'Content features of the genes; columns of several stand beside each other' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l annotations -d 'Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Which perturbations to import; the kind column tells them apart [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Perturbations to import, by the kind column [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
 all\t'All of them'"
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'What to do with repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'Treatment of repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
 first\t'Keep the first'
 error\t'Stop with an error'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Continue when a source loses more than 20 % of its rows to unknown genes'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l gene -d 'Show one gene instead, by systematic or standard name: its neighbours, its terms and its samples' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l seed -d 'The seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l val -d 'Share of the samples that validate' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l test -d 'Share of the samples that test' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l folds -d 'Divide into this many folds instead: one tests, the next validates' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l fold -d 'The fold that tests, from 0' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l val -d 'Share of the validation part' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l test -d 'Share of the test part' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l folds -d 'Divide into this many folds instead: one for testing, the next for validation' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l fold -d 'The test fold, from 0' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l samples -d 'Keep only this many samples, from each part in proportion' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l out -d 'The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l processor -d 'The representation to measure' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
-resident-mask\t'The same masks, kept allocated: cleared, used, restored'
+resident-mask\t'Masks that stay allocated: cleared, used, restored'
 saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
 saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
@@ -152,44 +152,44 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l seed -d 'The seed that chooses them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l hops -d 'Hops of the neighbourhood processor' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l store -d 'A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l samples -d 'How many samples, drawn as `data bench` draws them; all if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l seed -d 'The seed that chooses them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l out -d 'The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l indices -d 'Store the positions that each deletion removes'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l masks -d 'Store a flag for every gene, edge, reaction and metabolic entry'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l bytes -d 'Store one byte per flag instead of one bit, as the Python system did: eight times the size'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l dry-run -d 'Say how large and how long, and stop there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l dry-run -d 'Print the estimate and stop'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Show the effect of deleting genes: edges removed, reactions stopped, genes reached, and measured scores'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure the cost of each representation of a deletion, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models' -r -f -a "stack\t'ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part'
-low-rank\t'ridge of genes and query pairs, and exact low-rank completion of what it leaves'
-network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; by default that of the preset or configuration, otherwise the stack of the solved models' -r -f -a "stack\t'ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part'
+low-rank\t'ridge of genes and query pairs, and exact low-rank completion of its residuals'
+network-kernel\t'Gaussian process over the cell\'s networks; predicts genes without training records'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Resume the run in this folder' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: where the dataset is now, if not where it was; its contents are checked' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: the dataset folder, if it has moved; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
@@ -199,13 +199,13 @@ gene-disjoint\t'Genes: every val and test sample has a gene that training never 
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Train on at most this many batches; 0 means no limit' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume-or-start -d 'Go on with the run of this name if there is one, else begin it: one command for a job that is queued again'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume-or-start -d 'Resume the run if it exists, otherwise start it (for requeued jobs)'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split-file -d 'A split file to take instead of making a split' -r -F
@@ -217,10 +217,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l seeds -d 
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l splits -d 'Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l out -d 'A folder to make, with a prediction file per baseline (of the first split)' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l resamples -d 'Bootstrap resamples behind every interval' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs; by default best-pearson, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
@@ -232,12 +232,12 @@ complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d '
 val\t'What choices are made on'
 test\t'What is reported'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'What is held out, several with commas; a scheme that a dataset has no split of is left out there' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'What is held out, several with commas; schemes that do not apply to a dataset are left out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l splits -d 'Splits of each kind, with seeds S, S+1, …, which are those of the models too' -r
@@ -247,10 +247,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l budget -
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l set -d 'Change a setting of a model: MODEL:key=value' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l out -d 'The folder of runs, figures, table and page; by default runs/benchmark-DATASETS' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l resamples -d 'Bootstrap resamples behind every interval' -r
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l model -d 'The model, one that is trained step by step' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
@@ -258,12 +258,12 @@ transformer\t'Attention over all genes, pulled towards the networks; the deleted
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l budget -d 'CPU time of all runs together, such as 30m or 2h' -r
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l keep -d 'Keep one in this many settings for the next rung' -r
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l out -d 'The folder of the runs; by default runs/sweep-MODEL-DATASET' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; if this command began it earlier, it is resumed' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; an interrupted one is resumed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'Which state of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
@@ -278,10 +278,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep only the K highest predictions, in top.csv; with --full all are kept as well' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well' -r
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and how far to trust them' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and accuracy on the test part' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict merge` joins them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l block -d 'Candidates in a block; by default as many as take seconds' -r
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l pairs -d 'All pairs of --genes'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l triples -d 'All triples of --genes'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l not-measured -d 'Leave out sets that the dataset has a score for'
@@ -289,18 +289,18 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l csv -d 'Write predictions.csv besides the Parquet blocks'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l top -d 'The K highest predictions into top.csv; by default as many as the parts kept' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l bottom -d 'The K lowest predictions into bottom.csv; by default as many as the parts kept' -r
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l csv -d 'Write predictions.csv besides the Parquet blocks'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -311,16 +311,16 @@ complete -c knockout -n "__fish_knockout_using_subcommand explain" -l data -d 'T
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn; each takes a forward pass of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l nearest -d 'Nearest measured samples to list' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l html -d 'Write a page with a drawing of the neighbourhood' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l mode -d 'How far a step goes' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
@@ -333,38 +333,38 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d '
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 'Steps of each window that are thrown away' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 'Warm-up steps of each window' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 'Windows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Set an earlier run beside this one: its folder, or what `knockout profile --json` printed' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Compare with an earlier run: its folder, or the output of `knockout profile --json`' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default the one that --preset or --config is for, else all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l modes -d 'The modes; by default all four. Parts of a step are compared where all are measured' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
 backward\t'That, and gradients'
 full\t'That, clipping and the optimiser'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with' -r -f -a "perturbation\t'Gene indices only; the default for every model'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Representations of a deletion, by default loader.processor; the others are compared with the first' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
-resident-mask\t'The same masks, kept allocated: cleared, used, restored'
+resident-mask\t'Masks that stay allocated: cleared, used, restored'
 saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
 saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'What starts ranks, with its options; -n and their number are added' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'Launcher of ranks, with its options; -n and their number are added' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round -d 'One round of an experiment over ranks, as the program starts itself' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-out -d 'Where that round goes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
@@ -377,60 +377,60 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 'The folder to make; by default runs/experiment-DATASET' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ablate -d 'Also measure the switches that could make training faster, and rank them'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "stack\t'ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part'
-low-rank\t'ridge of genes and query pairs, and exact low-rank completion of what it leaves'
-network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
+low-rank\t'ridge of genes and query pairs, and exact low-rank completion of its residuals'
+network-kernel\t'Gaussian process over the cell\'s networks; predicts genes without training records'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -l sort -d 'What comes first' -r -f -a "name\t'Folders by name'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l sort -d 'Order of the runs' -r -f -a "name\t'Folders by name'
 best\t'The best validation Pearson'
 cpu\t'The most CPU time'
 model\t'Models by name, then the best'
-state\t'What is being trained, then what is done, unfinished and empty'"
+state\t'Runs in training, then done, unfinished and empty ones'"
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l html -d 'Also write a page with curves laid over each other' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
@@ -439,84 +439,84 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l rules -d 'How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l html -d 'Also write the findings as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l collapsed -d 'Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using their readable part'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l against -d 'The trace to judge, or its ranks; ratios are b / a' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l rules -d 'How events become categories: `default` or a TOML file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l fail-above -d 'Exit with code 5 if a step of B takes more than RATIO times as long as one of A' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l samples-per-step -d 'Compare per sample: how many a step has in A and in B' -r
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using their readable part'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l from -d 'Keep what ends at this time or later, in milliseconds after the first event' -r
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l to -d 'Keep what begins before this time, in milliseconds after the first event' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l to -d 'Keep events that start before this time, in milliseconds after the first event' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l rank -d 'Keep only traces of this rank (`distributedInfo`); may be repeated' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l category -d 'Keep only events of this category (`cat`, in any case); may be repeated' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l min-duration -d 'Drop complete events shorter than this, in microseconds' -r
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l force -d 'Replace the output if it exists'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l strict -d 'Refuse damaged traces instead of using their readable part'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "convert" -d 'Make a trace smaller, repair it, or merge the traces of several ranks'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l out -d 'Write one page per command into this folder, which is made where it is missing' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand man" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand man" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l markdown -d 'Print the help of every command as Markdown'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Measure how good predictions are, beside the stack and the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that every network must beat, from the mean to the stack'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Measure the accuracy of predictions, with the stack and the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "benchmark" -d 'Train every model on every split and compare them'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, up to hundreds of millions'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Explain one prediction: networks, neighbours, genes, and measurements nearby'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second from Lightning and tqdm logs, separately for each bar'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "delete" -d 'Show the effect of deleting genes: edges removed, reactions stopped, genes reached, and measured scores'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "bench" -d 'Measure the cost of each representation of a deletion, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from predict" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'

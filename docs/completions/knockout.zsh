@@ -15,12 +15,12 @@ _knockout() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -38,24 +38,24 @@ _knockout() {
 _arguments "${_arguments_options[@]}" : \
 '--out=[The folder to make; it must not exist]:DIR:_files' \
 '--preset=[The synthetic yeast]:PRESET:(tiny small yeast pairs)' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (data)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__data_commands" \
@@ -73,12 +73,12 @@ _arguments "${_arguments_options[@]}" : \
 '--preset=[Where to start\: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast'\''s genes)]:PRESET:(tiny small yeast pairs)' \
 '--samples=[How many samples; the preset'\''s number if not given]:N:_default' \
 '--seed=[The seed]:S:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset folder to make; it must not exist:_files' \
@@ -96,19 +96,19 @@ _arguments "${_arguments_options[@]}" : \
 '*--features=[Content features of the genes; columns of several stand beside each other]:SOURCE:_default' \
 '*--annotations=[Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own]:SOURCE:_default' \
 '*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
-'--alleles=[Which perturbations to import; the kind column tells them apart \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
+'--alleles=[Perturbations to import, by the kind column \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
 all\:"All of them"))' \
-'--duplicates=[What to do with repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
+'--duplicates=[Treatment of repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
 first\:"Keep the first"
 error\:"Stop with an error"))' \
 '--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--allow-missing[Continue when a source loses more than 20 % of its rows to unknown genes]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset'\''s folder, which must not exist yet:_files' \
@@ -118,12 +118,12 @@ error\:"Stop with an error"))' \
 _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed of the splits whose sizes are shown]:S:_default' \
 '(--seed)--gene=[Show one gene instead, by systematic or standard name\: its neighbours, its terms and its samples]:GENE:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -131,12 +131,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (delete)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder; it stays as it is:_files' \
@@ -145,12 +145,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (verify)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -158,22 +158,22 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (split)
 _arguments "${_arguments_options[@]}" : \
-'--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[What no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--seed=[The seed]:S:_default' \
-'(--folds)--val=[Share of the samples that validate]:SHARE:_default' \
-'(--folds)--test=[Share of the samples that test]:SHARE:_default' \
-'--folds=[Divide into this many folds instead\: one tests, the next validates]:K:_default' \
-'--fold=[The fold that tests, from 0]:I:_default' \
+'(--folds)--val=[Share of the validation part]:SHARE:_default' \
+'(--folds)--test=[Share of the test part]:SHARE:_default' \
+'--folds=[Divide into this many folds instead\: one for testing, the next for validation]:K:_default' \
+'--fold=[The test fold, from 0]:I:_default' \
 '--samples=[Keep only this many samples, from each part in proportion]:N:_default' \
 '--out=[The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written]:FILE:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -183,7 +183,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 _arguments "${_arguments_options[@]}" : \
 '--processor=[The representation to measure]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
 mask\:"Bit masks over genes, edges and reactions"
-resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
+resident-mask\:"Masks that stay allocated\: cleared, used, restored"
 saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)"
 saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
@@ -195,12 +195,12 @@ all\:"All of them, side by side; stored ones where there is a store"))' \
 '--seed=[The seed that chooses them]:S:_default' \
 '--hops=[Hops of the neighbourhood processor]:K:_default' \
 '*--store=[A folder of \`data precompute --out\`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given]:FOLDER:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -211,16 +211,16 @@ _arguments "${_arguments_options[@]}" : \
 '--samples=[How many samples, drawn as \`data bench\` draws them; all if not given]:N:_default' \
 '--seed=[The seed that chooses them]:S:_default' \
 '--out=[The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk]:FOLDER:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--indices[Store the positions that each deletion removes]' \
 '--masks[Store a flag for every gene, edge, reaction and metabolic entry]' \
 '(--indices)--bytes[Store one byte per flag instead of one bit, as the Python system did\: eight times the size]' \
-'--dry-run[Say how large and how long, and stop there]' \
+'--dry-run[Print the estimate and stop]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -284,19 +284,19 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
+'--model=[The model; by default that of the preset or configuration, otherwise the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
 low-rank\:"ridge of genes and query pairs, and exact low-rank completion of its residuals"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes without training records"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '(--model --preset --config --out --batch --seed --split)--resume=[Resume the run in this folder]:RUN:_files' \
-'--data=[With --resume\: where the dataset is now, if not where it was; its contents are checked]:DIR:_files' \
+'--data=[With --resume\: the dataset folder, if it has moved; its contents are checked]:DIR:_files' \
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
-'(--resume)--on-residuals-of=[Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split]:RUN:_files' \
+'(--resume)--on-residuals-of=[Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split]:RUN:_files' \
 '(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
@@ -306,13 +306,13 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--epochs=[Epochs at most]:N:_default' \
 '--max-steps=[Train on at most this many batches; 0 means no limit]:N:_default' \
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
-'(--resume)--resume-or-start[Go on with the run of this name if there is one, else begin it\: one command for a job that is queued again]' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
+'(--resume)--resume-or-start[Resume the run if it exists, otherwise start it (for requeued jobs)]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The dataset folder; not with --resume:_files' \
@@ -321,7 +321,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ;;
 (baseline)
 _arguments "${_arguments_options[@]}" : \
-'--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[What no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '(--split --splits)--split-file=[A split file to take instead of making a split]:FILE:_files' \
@@ -333,12 +333,12 @@ test\:"What is reported"))' \
 '--splits=[Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them]:N:_default' \
 '--out=[A folder to make, with a prediction file per baseline (of the first split)]:FOLDER:_files' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -356,12 +356,12 @@ last\:"The last one saved"))' \
 val\:"What choices are made on"
 test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::runs -- Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones are compared record by record:_files' \
@@ -369,7 +369,7 @@ test\:"What is reported"))' \
 ;;
 (benchmark)
 _arguments "${_arguments_options[@]}" : \
-'*--split=[What is held out, several with commas; a scheme that a dataset has no split of is left out there]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'*--split=[What is held out, several with commas; schemes that do not apply to a dataset are left out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--splits=[Splits of each kind, with seeds S, S+1, …, which are those of the models too]:N:_default' \
@@ -379,12 +379,12 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '*--set=[Change a setting of a model\: MODEL\:key=value]:MODEL:KEY=VALUE:_default' \
 '--out=[The folder of runs, figures, table and page; by default runs/benchmark-DATASETS]:FOLDER:_files' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::dirs -- The dataset folders:_files' \
@@ -398,12 +398,12 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '--budget=[CPU time of all runs together, such as 30m or 2h]:TIME:_default' \
 '--keep=[Keep one in this many settings for the next rung]:N:_default' \
 '--out=[The folder of the runs; by default runs/sweep-MODEL-DATASET]:FOLDER:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -412,7 +412,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 ;;
 (predict)
 _arguments "${_arguments_options[@]}" : \
-'--out=[The folder of predictions; if this command began it earlier, it is resumed]:DIR:_files' \
+'--out=[The folder of predictions; an interrupted one is resumed]:DIR:_files' \
 '--state=[Which state of the runs; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
@@ -427,10 +427,10 @@ test\:"What is reported"))' \
 '--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \
 '--top=[Keep only the K highest predictions, in top.csv; with --full all are kept as well]:K:_default' \
 '--bottom=[Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well]:K:_default' \
-'--html=[Write a page of hits\: highest and lowest, distributions, and how far to trust them]:FILE:_files' \
+'--html=[Write a page of hits\: highest and lowest, distributions, and accuracy on the test part]:FILE:_files' \
 '--part=[Predict the i-th of n disjoint ranges alone, such as 3/7, or \`auto\` in a Slurm job array or under srun or mpirun; \`predict merge\` joins them]:I/N:_default' \
 '--block=[Candidates in a block; by default as many as take seconds]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--pairs[All pairs of --genes]' \
 '--triples[All triples of --genes]' \
 '--not-measured[Leave out sets that the dataset has a score for]' \
@@ -438,10 +438,10 @@ test\:"What is reported"))' \
 '--csv[Write predictions.csv besides the Parquet blocks]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':runs -- Folders of runs; several of one dataset are an ensemble:_files' \
@@ -459,13 +459,13 @@ test\:"What is reported"))' \
 _arguments "${_arguments_options[@]}" : \
 '--top=[The K highest predictions into top.csv; by default as many as the parts kept]:K:_default' \
 '--bottom=[The K lowest predictions into bottom.csv; by default as many as the parts kept]:K:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--csv[Write predictions.csv besides the Parquet blocks]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The folder to make:_files' \
@@ -509,13 +509,13 @@ last\:"The last one saved"))' \
 '--neighbours=[Neighbours to leave out in turn; each takes a forward pass of its own]:N:_default' \
 '--nearest=[Nearest measured samples to list]:N:_default' \
 '--html=[Write a page with a drawing of the neighbourhood]:FILE:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':run -- The run'\''s folder:_files' \
@@ -527,8 +527,8 @@ _arguments "${_arguments_options[@]}" : \
 '--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
@@ -541,21 +541,21 @@ full\:"That, clipping and the optimiser"))' \
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--wait=[Steps before each window]:W:_default' \
-'--warmup=[Steps of each window that are thrown away]:U:_default' \
+'--warmup=[Warm-up steps of each window]:U:_default' \
 '--active=[Steps of each window that are measured]:A:_default' \
 '--repeat=[Windows]:R:_default' \
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
 '--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
 '--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
-'--against=[Set an earlier run beside this one\: its folder, or what \`knockout profile --json\` printed]:RUN_A:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--against=[Compare with an earlier run\: its folder, or the output of \`knockout profile --json\`]:RUN_A:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -567,22 +567,22 @@ _arguments "${_arguments_options[@]}" : \
 '*--models=[The models; by default the one that --preset or --config is for, else all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '*--modes=[The modes; by default all four. Parts of a step are compared where all are measured]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
 full\:"That, clipping and the optimiser"))' \
-'*--processors=[Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
+'*--processors=[Representations of a deletion, by default loader.processor; the others are compared with the first]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
 mask\:"Bit masks over genes, edges and reactions"
-resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
+resident-mask\:"Masks that stay allocated\: cleared, used, restored"
 saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)"
 saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"))' \
-'(--ablate)*--ranks=[Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher]:N:_default' \
-'--launcher=[What starts ranks, with its options; -n and their number are added]:COMMAND:_default' \
+'(--ablate)*--ranks=[Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first]:N:_default' \
+'--launcher=[Launcher of ranks, with its options; -n and their number are added]:COMMAND:_default' \
 '--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
 '--round-out=[Where that round goes]:DIR:_files' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
@@ -595,13 +595,13 @@ neighborhood\:"Only the genes within some hops"))' \
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--out=[The folder to make; by default runs/experiment-DATASET]:DIR:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--ablate[Also measure the switches that could make training faster, and rank them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -610,12 +610,12 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ;;
 (config)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__config_commands" \
@@ -636,16 +636,16 @@ network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes wi
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
@@ -681,19 +681,19 @@ esac
 ;;
 (runs)
 _arguments "${_arguments_options[@]}" : \
-'--sort=[What comes first]:BY:((name\:"Folders by name"
+'--sort=[Order of the runs]:BY:((name\:"Folders by name"
 best\:"The best validation Pearson"
 cpu\:"The most CPU time"
 model\:"Models by name, then the best"
-state\:"What is being trained, then what is done, unfinished and empty"))' \
+state\:"Runs in training, then done, unfinished and empty ones"))' \
 '--html=[Also write a page with curves laid over each other]:FILE:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The folder to search, or the folder of one run:_files' \
@@ -704,13 +704,13 @@ _arguments "${_arguments_options[@]}" : \
 '*--vary=[Conditions that are meant to differ, such as model,batch]:KEY:_default' \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a sample of B takes more than RATIO times as long as one of A]:RATIO:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
@@ -719,12 +719,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__trace_commands" \
@@ -742,14 +742,14 @@ _arguments "${_arguments_options[@]}" : \
 '--rules=[How events become categories\: \`default\`, \`reference\` (substring rules, nested time counted again) or a TOML file]:RULES:_default' \
 '--html=[Also write the findings as one self-contained HTML file]:FILE:_files' \
 '--collapsed=[Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
-'--strict[Refuse damaged traces instead of using what can be read of them]' \
+'--strict[Refuse damaged traces instead of using their readable part]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::files -- Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each:_files' \
@@ -762,14 +762,14 @@ _arguments "${_arguments_options[@]}" : \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a step of B takes more than RATIO times as long as one of A]:RATIO:_default' \
 '*--samples-per-step=[Compare per sample\: how many a step has in A and in B]:A,B:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
-'--strict[Refuse damaged traces instead of using what can be read of them]' \
+'--strict[Refuse damaged traces instead of using their readable part]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::traces -- The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone:_files' \
@@ -778,18 +778,18 @@ _arguments "${_arguments_options[@]}" : \
 (convert)
 _arguments "${_arguments_options[@]}" : \
 '--from=[Keep what ends at this time or later, in milliseconds after the first event]:MS:_default' \
-'--to=[Keep what begins before this time, in milliseconds after the first event]:MS:_default' \
+'--to=[Keep events that start before this time, in milliseconds after the first event]:MS:_default' \
 '*--rank=[Keep only traces of this rank (\`distributedInfo\`); may be repeated]:N:_default' \
 '*--category=[Keep only events of this category (\`cat\`, in any case); may be repeated]:CAT:_default' \
 '--min-duration=[Drop complete events shorter than this, in microseconds]:US:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace the output if it exists]' \
-'--strict[Refuse damaged traces instead of using what can be read of them]' \
+'--strict[Refuse damaged traces instead of using their readable part]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::inputs -- Traces to read, plain or gzip; - is standard input:_files' \
@@ -834,12 +834,12 @@ esac
 ;;
 (logs)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::logs -- Logs of training runs; - is standard input:_files' \
@@ -847,12 +847,12 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':shell -- The shell to complete in:(bash elvish fish powershell zsh)' \
@@ -861,13 +861,13 @@ _arguments "${_arguments_options[@]}" : \
 (man)
 _arguments "${_arguments_options[@]}" : \
 '--out=[Write one page per command into this folder, which is made where it is missing]:DIR:_files' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '(--out)--markdown[Print the help of every command as Markdown]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
-'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -1075,19 +1075,19 @@ _knockout_commands() {
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or resume a run that was interrupted' \
-'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
-'evaluate:Measure how good predictions are, beside the stack and the additive ridge on the same split' \
-'benchmark:Train every model on every split and set them side by side' \
+'baseline:Fit the baselines that every network must beat, from the mean to the stack' \
+'evaluate:Measure the accuracy of predictions, with the stack and the additive ridge on the same split' \
+'benchmark:Train every model on every split and compare them' \
 'sweep:Search settings of a model by successive halving, on the validation part' \
-'predict:Predict gene sets with trained models, hundreds of millions if need be' \
-'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
+'predict:Predict gene sets with trained models, up to hundreds of millions' \
+'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
-'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
+'experiment:Measure models in every mode, in turns and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
-'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
+'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -1151,10 +1151,10 @@ _knockout__subcmd__data_commands() {
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
-'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
+'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
-'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'bench:Measure the cost of each representation of a deletion, per sample and phase' \
 'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1176,10 +1176,10 @@ _knockout__subcmd__data__subcmd__help_commands() {
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
-'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
+'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
-'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'bench:Measure the cost of each representation of a deletion, per sample and phase' \
 'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1286,19 +1286,19 @@ _knockout__subcmd__help_commands() {
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or resume a run that was interrupted' \
-'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
-'evaluate:Measure how good predictions are, beside the stack and the additive ridge on the same split' \
-'benchmark:Train every model on every split and set them side by side' \
+'baseline:Fit the baselines that every network must beat, from the mean to the stack' \
+'evaluate:Measure the accuracy of predictions, with the stack and the additive ridge on the same split' \
+'benchmark:Train every model on every split and compare them' \
 'sweep:Search settings of a model by successive halving, on the validation part' \
-'predict:Predict gene sets with trained models, hundreds of millions if need be' \
-'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
+'predict:Predict gene sets with trained models, up to hundreds of millions' \
+'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
-'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
+'experiment:Measure models in every mode, in turns and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
-'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
+'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -1343,10 +1343,10 @@ _knockout__subcmd__help__subcmd__data_commands() {
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
-'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
+'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
-'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'bench:Measure the cost of each representation of a deletion, per sample and phase' \
 'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
     )
     _describe -t commands 'knockout help data commands' commands "$@"

@@ -452,7 +452,7 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     assert!((compared["rows"][0]["ratio"].as_f64().unwrap() - 0.495).abs() < 1e-9, "{compared}");
     run(folder.path(), &[&pair[..], &["--samples-per-step", "10"]].concat()).fails(2, &["two numbers"]);
     run(folder.path(), &[&pair[..], &["--samples-per-step", "0,1"]].concat())
-        .fails(2, &["no number of samples"]);
+        .fails(2, &["is not a number of samples"]);
 }
 
 #[test]

@@ -121,7 +121,7 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     if !missing.is_empty() {
         let missing: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
         let text = format!(
-            "{} does not exist (nor with .gz); name the folder of the files with --data or KNOCKOUT_DATA",
+            "there is no {} (nor with .gz); name the folder of the files with --data or KNOCKOUT_DATA",
             missing.join(", no ")
         );
         return Err(request_error(text));
