@@ -64,7 +64,7 @@ fn page(analysis: &Analysis) -> Page {
     sections.extend(picture::flame(analysis, "Flame graph", "flame"));
     sections.extend(operations(analysis));
     sections.extend(python(analysis));
-    sections.extend(analysis.ranks.iter().flat_map(|file| device(analysis, file)));
+    sections.extend(analysis.ranks.iter().filter_map(|file| device(analysis, file)));
     sections.extend(stragglers(analysis));
     sections.push(lanes(analysis));
     sections.extend(memory(analysis));

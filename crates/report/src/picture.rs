@@ -72,10 +72,10 @@ pub(crate) fn steps(analysis: &Analysis) -> Interactive {
         })
     });
     let median = analysis.step_summary.as_ref().map(|summary| summary.median_us);
-    step_picture("step".to_owned(), categories.to_json(), median, steps.collect())
+    step_picture("step".to_owned(), &categories.to_json(), median, &steps.collect())
 }
 
-fn step_picture(id: String, categories: Value, median_us: Option<f64>, steps: Value) -> Interactive {
+fn step_picture(id: String, categories: &Value, median_us: Option<f64>, steps: &Value) -> Interactive {
     Interactive {
         kind: "steps",
         id,
@@ -90,7 +90,7 @@ pub(crate) fn run_steps(profile: &knockout_analyze::profile::RunProfile, id: Str
         json!({"name": format!("step {}", step.number), "us": step.us, "is_slow": step.is_slow, "parts": parts})
     });
     let phases = coloured(profile.phases.iter().map(|row| row.name.as_str()));
-    step_picture(id, phases, Some(profile.step.median_s * 1e6), steps.collect())
+    step_picture(id, &phases, Some(profile.step.median_s * 1e6), &steps.collect())
 }
 
 /// Returns the picture of memory over time: microseconds, bytes, and the phase before.

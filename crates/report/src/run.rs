@@ -7,6 +7,7 @@ use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::units::{bytes, count, percent, rate, time};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
+use std::fmt::Write as _;
 
 /// Sentence at the end of pages of runs.
 const FOOTNOTE: &str = "Phases of a step sum to its wall time; time in no phase is called untracked.";
@@ -35,7 +36,7 @@ pub fn run_text(profile: &RunProfile) -> String {
         rate(profile.samples_per_s),
     );
     for finding in &profile.findings {
-        out += &format!("- {}\n", run_finding(finding));
+        writeln!(out, "- {}", run_finding(finding)).ok();
     }
     out + &page(profile, None, None).sections_to_text()
 }
@@ -223,11 +224,13 @@ pub fn run_compare_text(comparison: &RunComparison) -> String {
     if comparison.comparable {
         out.push_str("\nratios are b / a, with the bounds the spread over steps allows\n");
     } else {
-        out += &format!(
+        writeln!(
+            out,
             "\nNo ratio: these conditions make times differ by themselves. Measure under equal conditions, or declare the\n\
-             difference intended with `--vary {}`.\n",
+             difference intended with `--vary {}`.",
             comparison.unlike.join(",")
-        );
+        )
+        .ok();
     }
     out + &comparison_page(comparison).sections_to_text()
 }

@@ -9,7 +9,7 @@ use crate::run::{conditions_section, run_sections};
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::units::{count, percent, rate, three, time, two};
 use knockout_analyze::Analysis;
-use knockout_analyze::profile::experiment::{Ablation, Breakdown, Decomposition, Experiment};
+use knockout_analyze::profile::experiment::{Ablation, Breakdown, Component, Decomposition, Experiment};
 use knockout_base::stats::Estimate;
 
 /// Renders an experiment as one HTML file. `recorded` holds the analyses of the models' traces, by model.
@@ -87,12 +87,13 @@ fn decomposition(experiment: &Experiment) -> Option<Section> {
     })
 }
 
+/// One of the two estimates of a part.
+type PartTime = fn(&Component) -> &Estimate;
+
 fn two_bars(parts: &Decomposition) -> Table {
-    let ways: [(&str, fn(&knockout_analyze::profile::experiment::Component) -> &Estimate); 2] =
+    let ways: [(&str, PartTime); 2] =
         [("by phases", |part| &part.by_phases_s), ("by difference", |part| &part.by_difference_s)];
-    let sum = |of: fn(&knockout_analyze::profile::experiment::Component) -> &Estimate| {
-        parts.components.iter().map(|part| of(part).median.max(0.0)).sum::<f64>()
-    };
+    let sum = |of: PartTime| parts.components.iter().map(|part| of(part).median.max(0.0)).sum::<f64>();
     let most = ways.iter().map(|(_, of)| sum(*of)).fold(1e-15, f64::max);
     Table::new([Column::text(""), Column::bar()]).with_rows(ways.map(|(way, of)| {
         let segments = parts.components.iter().map(|part| Segment {

@@ -49,7 +49,9 @@ impl Page {
             list(&mut out, &self.warnings);
             out.push_str("</section>\n");
         }
-        sections.iter().for_each(|section| draw_section(&mut out, section));
+        for section in &sections {
+            draw_section(&mut out, section);
+        }
         if !self.figures.is_empty() {
             out.push_str("<div class=\"figures\">\n");
             self.figures.iter().for_each(|figure| out.push_str(&figure.draw()));

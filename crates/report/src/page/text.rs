@@ -24,9 +24,9 @@ impl Section {
             match block {
                 Block::Text(text) => writeln!(out, "  {text}").ok(),
                 Block::List(items) => {
-                    items.iter().for_each(|item| {
+                    for item in items {
                         writeln!(out, "  - {item}").ok();
-                    });
+                    }
                     None
                 }
                 Block::Table(table) => {
