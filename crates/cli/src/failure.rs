@@ -89,7 +89,7 @@ impl<T, E: Error + Send + Sync + 'static> Unexpected<T> for Result<T, E> {
     }
 }
 
-/// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.
+/// Runs a command; a panic, in any thread it waits for, becomes an error that requests a report.
 ///
 /// Panics that a library catches (some Parquet files make their reader panic) are errors already and print nothing here.
 pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> Result<()>) -> Result<()> {

@@ -64,7 +64,7 @@ impl StartArgs {
         Start::read(self.config.as_deref(), self.preset.as_deref(), ui)
     }
 
-    /// The preset's name, for whom it means something else than a model's.
+    /// Name of the preset.
     pub(crate) fn preset(&self) -> Option<&str> {
         self.preset.as_deref()
     }

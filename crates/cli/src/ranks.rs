@@ -108,7 +108,7 @@ impl Placement {
     }
 }
 
-/// Panics where a test asks for it: `KNOCKOUT_TEST_PANIC=1:3` is rank 1 after step 3. Not in release builds.
+/// Panics where a test requests it: `KNOCKOUT_TEST_PANIC=1:3` is rank 1 after step 3. Not in release builds.
 #[cfg(debug_assertions)]
 pub(crate) fn panic_if_asked(ranks: &Ranks, step: u64) {
     let asked = std::env::var("KNOCKOUT_TEST_PANIC").ok();

@@ -1,4 +1,4 @@
-//! One prediction taken apart: what single genes and pairs contribute, which networks and neighbours it hangs on, and how far the
+//! Decomposition of one prediction: contributions of genes and pairs, the networks and neighbours it depends on, and how far the
 //! measurements near it support it.
 //!
 //! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.

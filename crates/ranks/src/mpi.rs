@@ -104,7 +104,7 @@ impl Mpi {
         }
         let (began, mut pause) = (Instant::now(), Duration::from_micros(10));
         loop {
-            // SAFETY: the request was begun by `send` or `receive`, and is not asked for again once it is done.
+            // SAFETY: the request was begun by `send` or `receive`, and is not tested again once it is done.
             if unsafe { knockout_mpi_is_done(request) } != 0 {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Traces that nobody would write: odd types, huge numbers, deep nesting, unlike names, overlapping and nested events.
+//! Traces that no profiler writes: odd types, huge numbers, deep nesting, unlike names, overlapping and nested events.
 
 use crate::Verdict;
 use crate::program::Home;

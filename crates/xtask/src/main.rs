@@ -112,7 +112,7 @@ fn figures(mut args: impl Iterator<Item = String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Attacks in turns until the time is over; gives the number of findings.
+/// Alternates the attacks until the time is over and returns the number of findings.
 fn attack(options: &Options) -> Result<usize, String> {
     let program = Program::new(&options.program)?;
     let home = Home::make(program)?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Seconds of CPU time; longer than anything here takes, however busy the machine is.
 const MOST_CPU_SECONDS: u64 = 60;
-/// Whoever waits for something that never comes uses no CPU time.
+/// A process that waits forever uses no CPU time.
 const MOST_TIME: Duration = Duration::from_mins(10);
 /// Address space in KiB; what needs more was not refused in time.
 const MOST_MEMORY_KIB: u64 = 12 << 20;

@@ -128,7 +128,7 @@ const SYNTH_KEYS: [&str; 14] = [
     "synth.screen.share_genes",
 ];
 
-/// Settings that only make a run long or a dataset large, which is what was asked for.
+/// Settings that only make a run long or a dataset large, as intended.
 fn is_merely_long(key: &str, value: &str) -> bool {
     let large =
         ["1e18", "1e30", "9223372036854775807", "1000000000", "1000000", "4294967295"].contains(&value);

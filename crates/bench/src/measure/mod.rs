@@ -1,4 +1,4 @@
-//! Measuring training: the profile of one configuration, and experiments in which many take turns.
+//! Measuring training: the profile of one configuration, and experiments that alternate between many.
 //!
 //! The module sets measurements up, runs the steps of `knockout-train` and gives the measured steps to `knockout-analyze`, which
 //! interprets the figures. It never prints; callers are called back at every step.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum ProcessorKind {
     /// The gene indices and nothing else: the default for every model.
     Perturbation,
-    /// Bit masks over genes, edges, reactions and metabolic entries, made anew for every sample.
+    /// Bit masks over genes, edges, reactions and metabolic entries, recomputed for every sample.
     Mask,
     /// Bit masks that stay allocated: cleared, used, restored.
     ResidentMask,

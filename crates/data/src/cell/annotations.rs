@@ -22,7 +22,7 @@ impl Annotations {
     /// Checks the name (there is one), the terms (none is empty or occurs twice) and the pairs of a gene and a term (there is one at
     /// least, all indices have something to point to).
     ///
-    /// Repeated pairs become one. Terms are numbered anew in the order of their texts, without those that no gene has.
+    /// Repeated pairs become one. Terms are renumbered in the order of their texts, without those that no gene has.
     pub fn new(
         name: impl Into<String>,
         gene_count: usize,

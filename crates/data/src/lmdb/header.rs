@@ -33,7 +33,7 @@ pub(crate) struct Header {
     pub(crate) flags: u16,
 }
 
-/// Rejects what is no LMDB file of version 1, or has fewer pages than it says.
+/// Rejects files that are not LMDB of version 1, or that are shorter than their header states.
 pub(crate) fn check(file: &mut File) -> Result<Header, LmdbError> {
     let length = file.metadata()?.len();
     let first = meta_at(file, 0)?;

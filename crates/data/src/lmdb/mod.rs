@@ -28,7 +28,7 @@ pub const LOCK_FILE: &str = "lock.mdb";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LmdbError {
-    /// The file is no LMDB file of version 1.
+    /// The file is not an LMDB file of version 1.
     #[error("no LMDB file")]
     NotLmdb,
     /// The file has fewer pages than its header says.

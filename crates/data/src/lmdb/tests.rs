@@ -47,7 +47,7 @@ fn what_lmdb_wrote_is_read() {
     for absent in [&b""[..], b"0", b"zzz", b"7-key-of-some-lengthier"] {
         assert_eq!(reader.get(absent).unwrap(), None);
     }
-    // Written again in part: pages are used anew, and both meta pages count.
+    // Written again in part: pages are reused, and both meta pages count.
     let mut writer = Writer::open(folder.path(), 64 << 20).unwrap();
     let mut transaction = writer.begin().unwrap();
     transaction.put(b"7-key-of-some-length", b"new").unwrap();

@@ -110,7 +110,7 @@ impl Rows {
         Ok(true)
     }
 
-    /// The cell of the present row in a column, by its place among those asked for; empty where there is no value.
+    /// The cell of the present row in a column, by its index among the requested columns; empty where there is no value.
     pub fn cell(&self, column: usize) -> &str {
         let Column { text, ends, .. } = &self.columns[column];
         let start = if self.next == 0 { 0 } else { ends[self.next - 1] };

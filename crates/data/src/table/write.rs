@@ -226,7 +226,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The same for words whose codes are known: no word is looked up. The same column to a reader, in other bytes.
+    /// Adds a column of words whose codes are known, so no word is looked up. Readers see the same column in other bytes.
     #[must_use]
     pub fn coded(
         self,
@@ -239,7 +239,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The same where not every row has a word.
+    /// Like the column of coded words, but with missing values.
     #[must_use]
     pub fn optional_coded(
         self,

@@ -20,7 +20,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Rows that text shows; `None` for all.
     pub text_rows: Option<usize>,
-    /// Rows that HTML shows before a reader asks for more; `None` for all.
+    /// Rows that HTML shows before it is expanded; `None` for all.
     pub html_rows: Option<usize>,
 }
 
@@ -196,7 +196,7 @@ impl Table {
         self
     }
 
-    /// Limits the rows shown as text, and in HTML before a reader asks for more.
+    /// Limits the rows shown as text, and in HTML before it is expanded.
     #[must_use]
     pub fn limited(mut self, text: usize, html: usize) -> Self {
         (self.text_rows, self.html_rows) = (Some(text), Some(html));

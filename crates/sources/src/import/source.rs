@@ -35,7 +35,7 @@ impl std::fmt::Debug for Source<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// A file; `advance` hears how many bytes were read from disk.
+    /// A file; `advance` receives the number of bytes read from disk.
     pub fn file(path: impl Into<PathBuf>, advance: &'a dyn Fn(u64)) -> Self {
         Self {
             path: path.into(),

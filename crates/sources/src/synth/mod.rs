@@ -39,7 +39,7 @@ impl Config {
     }
 }
 
-/// Makes the dataset. `preset` is recorded, with the `command` that makes it again; `on_rows` hears of rows made.
+/// Makes the dataset. `preset` is recorded, with the `command` that makes it again; `on_rows` receives the number of rows made.
 pub fn synthesise(
     config: &Config,
     seed: u64,

@@ -35,7 +35,7 @@ impl Phase {
     }
 }
 
-/// An `args` field (or, for [`ArgKey::FlowId`], the `id` field) that an analysis can ask for.
+/// An `args` field (or, for [`ArgKey::FlowId`], the `id` field) that an analysis can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ArgKey {
@@ -160,7 +160,7 @@ impl ArgSet {
         self.0 >> key as u64 & 1 == 1
     }
 
-    /// Whether nothing is asked for.
+    /// Returns whether no field is requested.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -181,7 +181,7 @@ pub enum ArgValue {
     Text(Symbol),
 }
 
-/// The `args` fields of one event that were asked for and are numbers or texts. The last of equal keys wins.
+/// The requested `args` fields of one event that are numbers or texts. The last of equal keys wins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Args<'a> {
     pub(crate) fields: &'a [(ArgKey, ArgValue)],
@@ -230,7 +230,7 @@ pub struct Event<'a> {
     /// `dur` in nanoseconds; `None` when absent, not a number, or when it or the end is beyond 64 bits. May be
     /// negative.
     pub duration_nanos: Option<i64>,
-    /// The `args` fields asked for.
+    /// The requested `args` fields.
     pub args: Args<'a>,
     /// The event's own JSON text, from `{` to `}`.
     pub raw: &'a [u8],

@@ -127,7 +127,7 @@ pub enum Gauge {
     Rss,
     /// Memory of the engine's buffers, in bytes.
     Pool,
-    /// Batches that are ready and not yet asked for.
+    /// Batches that are ready and not yet consumed.
     QueueDepth,
 }
 

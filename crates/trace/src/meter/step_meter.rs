@@ -194,7 +194,7 @@ impl Meter {
     }
 
     /// Lets the step under way begin now: what happened since the last one ended is part of none. For work between
-    /// epochs that is no training.
+    /// epochs that is not training.
     pub fn restart(&mut self) {
         self.begin(self.step.number, self.clock.now_nanos(), self.clock.cpu_nanos());
     }
@@ -297,7 +297,7 @@ impl Meter {
         &self.log
     }
 
-    /// Ends measuring: the steps, and the trace if one was asked for. To be called however the run ends: what was
+    /// Ends measuring: the steps, and the trace if one was requested. To be called however the run ends: what was
     /// recorded until then is written.
     pub fn finish(mut self) -> Result<(StepLog, Option<Written>), knockout_base::error::Error> {
         self.write_records()?;

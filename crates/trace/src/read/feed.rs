@@ -63,7 +63,7 @@ pub(crate) struct Feeder<'s> {
 
 /// Treatment of the rest of a piece.
 enum Flow {
-    /// Go on from here.
+    /// Continue from here.
     Go(usize),
     /// Keep it from here on until more comes.
     Wait(usize),
@@ -191,7 +191,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Passes one part of the document. An error comes with the offset to go on from.
+    /// Passes one part of the document. An error comes with the offset to continue from.
     fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
         if let Next::List(state) = self.next {
             let run = self.scanner.run(piece, at, state);

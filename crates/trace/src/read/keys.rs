@@ -1,4 +1,4 @@
-//! Finds which `args` key a string is, among those an analysis asked for.
+//! Matches a string against the `args` keys that an analysis requested.
 
 use crate::format::event::{ARG_KEYS, ArgKey, ArgSet};
 

@@ -96,7 +96,7 @@ pub(crate) fn feed_together<R: Read + Send>(
             scanned: Vec::new(),
             free: Vec::new(),
             // One to scan and one queued for each thread, and two more for when the system stops one of them for a
-            // moment and the others go on.
+            // moment and the others continue.
             not_allocated: 2 * threads.get() + 2,
             in_progress: 0,
             at_end: false,

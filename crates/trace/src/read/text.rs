@@ -6,7 +6,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
     Clean,
-    /// Bytes that are no UTF-8, or half a surrogate pair: U+FFFD stands for them.
+    /// Replaces bytes that are not UTF-8, and half surrogate pairs, by U+FFFD.
     Replaced,
 }
 

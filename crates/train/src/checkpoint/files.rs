@@ -269,7 +269,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest> {
         return Err(Error::damage(format!("its format is {found}, {known}; install a newer one")));
     }
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(unreadable)?;
-    // Sealed anew it must be the same to the byte: that covers spaces and the checksum itself.
+    // Sealed again, it must have the same bytes: that covers spaces and the checksum itself.
     let files = manifest
         .files
         .iter()

@@ -57,7 +57,7 @@ impl Background {
         }
         let spawn = |number: usize| {
             let (shared, to_consumer) = (Arc::clone(&shared), to_consumer.clone());
-            // The name is how a trace tells threads apart. Without this thread the others make its batches; without any,
+            // Traces distinguish threads by their names. Without this thread the others make its batches; without any,
             // the first batch is an error.
             let thread = std::thread::Builder::new().name(format!("loader {number}"));
             thread.spawn(move || shared.work(&to_consumer)).ok()

@@ -91,7 +91,7 @@ impl Manifest {
             checksum: Option<String>,
         }
         let Seal { files, checksum } = serde_json::from_slice(text).map_err(damaged)?;
-        // Sealed anew it must be the same to the byte.
+        // Sealed again, it must have the same bytes.
         let is_ours = match checksum {
             Some(_) => self.sealed(&files).as_bytes() == text,
             // A seal that lost its checksum is damaged; earlier versions had neither.

@@ -56,7 +56,7 @@ impl MetricsLine {
     }
 }
 
-/// Time of an epoch. Of one that was interrupted, the time of all sittings, each up to the checkpoint that the next went on from.
+/// Time of an epoch. Of one that was interrupted, the time of all sittings, each up to the checkpoint that the next resumed from.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EpochTimes {
     /// Wall time of training, checkpoints included, in seconds.
@@ -116,7 +116,7 @@ pub struct MetricsLog {
 impl MetricsLog {
     /// Opens the file at a position, and cuts off what comes after it.
     ///
-    /// A file that is not there any more begins anew; see [`Resumed::missing_lines`]. One that ends before the position, or whose
+    /// A missing file is created again; see [`Resumed::missing_lines`]. One that ends before the position, or whose
     /// lines before it are not those of the checkpoint, is damaged.
     pub fn resume(path: &Path, from: LogPosition) -> Result<(Self, Resumed)> {
         let is_there = path.try_exists().map_err(at("open", path))?;

@@ -221,7 +221,7 @@ impl Training {
         self.other_instructions.as_deref()
     }
 
-    /// Asks for the end: after the step under way the state is saved.
+    /// Requests the end: the state is saved after the current step.
     pub(super) fn stop(&mut self) {
         self.stop_requested = true;
     }
@@ -241,7 +241,7 @@ impl Training {
     /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. `None` if [`Self::stop_when`]
     /// said so meanwhile: then nothing was written.
     ///
-    /// For a run that was just begun; resumed, it goes on from these weights with an optimiser that has no history.
+    /// For a run that has just started: training continues from these weights with a fresh optimiser.
     pub(super) fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>> {
         self.fit.adopt(weights)?;
         let Some(predictions) = self.fit.predict_until(Part::Val, &*self.wants_stop) else {

@@ -125,7 +125,7 @@ impl Cosine {
         lowest + (top - lowest) * (1.0 + libm::cos(PI * progress)) / 2.0
     }
 
-    /// Goes on to the next epoch.
+    /// Advances to the next epoch.
     pub fn end_epoch(&mut self) {
         self.epoch = self.epoch.saturating_add(1);
         self.in_cycle += 1;

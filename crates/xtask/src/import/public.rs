@@ -131,7 +131,7 @@ Combined mutant fitness standard deviation\n\
 YAL001C+YDL227C_tm1\ttfc3Δ+hoΔ\tYBR001C_dma1\tnth2Δ\tdigenic\t0.1\t0.1\t0.5\t\t0.9\t0.9\t0.1\n\
 YAL001C+YAL002W_tm2\ttfc3Δ+vps8Δ\tYBR001C_dma1\tnth2Δ\ttrigenic\t0.1\t-0.25\t0.01\t0.9\t0.9\t0.5\t0.04\n";
 
-/// The same table as a workbook.
+/// Writes the table as a workbook.
 fn sheet(table: &str) -> Vec<u8> {
     let mut rows = String::new();
     for (row, line) in table.lines().enumerate() {

@@ -70,7 +70,7 @@ pub(super) fn sound() -> Vec<u8> {
     of([2, 3, 4], 5, RECORD.len() as u64)
 }
 
-/// The same with other pages for root and children, and another page and length of the long value.
+/// Forges the pages of root and children, and the page and length of the long value.
 fn of([root, left, right]: [u64; 3], long: u64, length: u64) -> Vec<u8> {
     let short = |value: &str| ([value.len() as u16, 0, 0], value.as_bytes().to_vec());
     let (record, value) = short(RECORD);

@@ -1,4 +1,4 @@
-//! Experiments: models, modes and switches measured in turns on the same batches.
+//! Experiments: models, modes and switches measured alternately on the same batches.
 
 mod cells;
 mod switches;

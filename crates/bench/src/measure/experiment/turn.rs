@@ -23,7 +23,7 @@ impl Turn {
     /// The first batch alone.
     pub(super) const FIRST_BATCH: Self = Self { from: 0, to: 1, round: 0 };
 
-    /// Who has this turn before whom. Every second round goes the other way: what a turn leaves behind (threads that fell asleep,
+    /// Returns the order of the cells in a round. Every second round goes the other way: what a turn leaves behind (threads that fell asleep,
     /// another model in the cache) must not meet the same one in every round.
     pub(super) fn order<T>(self, takers: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut takers: Vec<T> = takers.into_iter().collect();

@@ -1,4 +1,4 @@
-//! Contestants side by side on the splits of one dataset and scheme.
+//! Models side by side on the splits of one dataset and scheme.
 
 use super::cell::predictions_path;
 use super::{BenchmarkRequest, CellResult, ModelKind};
@@ -26,7 +26,7 @@ pub struct Leaderboard {
     pub test: usize,
     /// Seeds of the splits.
     pub seeds: Vec<u64>,
-    /// Contestants, the best first.
+    /// Models, the best first.
     pub rows: Vec<LeaderboardRow>,
     /// Who could not take part, and why.
     pub left_out: Vec<LeftOut>,

@@ -239,7 +239,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Climbs the rungs; whether it came to the end.
+    /// Runs the rungs; returns whether the sweep was completed.
     fn run_rungs(&mut self, on_progress: &mut dyn FnMut(SweepProgress<'_>)) -> Result<bool> {
         let rungs = self.sweep.rungs.clone();
         let mut left: Vec<usize> = (0..self.configs.len()).collect();

@@ -184,7 +184,7 @@ fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
     Ok(runs.len() > 1 && runs[1..].iter().all(|run| settings(&runs[0], run).is_empty()))
 }
 
-/// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.
+/// The length of a run is not part of its identity, but a mean over runs of different lengths deserves a warning.
 fn note_lengths(folders: &[PathBuf], ui: &Ui) -> Result<()> {
     let epochs = |folder: &PathBuf| Ok(read_metrics(folder)?.last().map_or(0, |line| line.epoch + 1));
     let lengths = folders.iter().map(epochs).collect::<Result<Vec<u32>>>()?;

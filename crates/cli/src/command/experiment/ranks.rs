@@ -50,7 +50,7 @@ fn threads(args: &ExperimentArgs, ui: &Ui) -> usize {
     }
 }
 
-/// Measures every number of ranks in turns and writes the folder.
+/// Measures the numbers of ranks alternately and writes the folder.
 pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     check(args)?;
     // What can be refused is refused before the first launch; the dataset is not kept.

@@ -28,7 +28,7 @@ impl Dataset {
     /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
     ///
     /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
-    /// give equal bytes. `on_rows` hears of rows written.
+    /// give equal bytes. `on_rows` receives the number of rows written.
     pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<()> {
         self.write_with(out, on_rows, |_, _| Ok(()))
     }

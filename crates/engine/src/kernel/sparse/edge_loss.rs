@@ -45,7 +45,7 @@ impl<T> EdgeLoss<'_, T> {
     ///
     /// # Panics
     ///
-    /// If a slice has another size than the matrix asks for: a bug of the caller.
+    /// If the size of a slice does not match the matrix: a bug of the caller.
     pub(crate) fn chunks<'g>(
         &self,
         mut row_gradient: &'g mut [T],

@@ -35,7 +35,7 @@ pub struct Spmm<'a, T> {
 impl<T> Spmm<'_, T> {
     /// # Panics
     ///
-    /// If a slice has another size than the matrix asks for: a bug of the caller.
+    /// If the size of a slice does not match the matrix: a bug of the caller.
     pub(crate) fn check(&self, output: &[T]) {
         let (rows, columns) = (self.matrix.row_count(), self.matrix.column_count());
         assert_eq!(self.input.len(), columns * self.width, "input of {columns} rows x {}", self.width);

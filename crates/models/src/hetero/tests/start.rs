@@ -63,7 +63,7 @@ fn first_predictions_are_small_for_every_aggregation_and_norm() {
     }
 }
 
-/// The same model with a metabolism.
+/// The model with a metabolism.
 fn with_metabolism(options: HeteroOptions, init: StartKind) -> Hetero<f64> {
     let rng = &mut Rng::new(4, "start");
     let metabolism = Some(MetabolicGraph::of(&super::metabolism::random_metabolism(rng, GENES)));

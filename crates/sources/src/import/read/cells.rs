@@ -66,7 +66,7 @@ pub(super) fn split(
         return split_quoted(line, separator, cells, scratch).map(|()| true);
     }
     let mut start = 0;
-    // Cells are short: a plain scan beats a vectorised search that starts anew for each.
+    // Cells are short: a plain scan beats a vectorised search that restarts for each.
     for (at, &byte) in line.iter().enumerate() {
         if byte == separator {
             cells.push((start, at as u32));

@@ -43,7 +43,7 @@ impl std::fmt::Debug for Input<'_> {
 }
 
 impl<'a> Input<'a> {
-    /// Opens a file; `advance` hears how many bytes were read from disk.
+    /// Opens a file; `advance` receives the number of bytes read from disk.
     pub fn open(path: &Path, advance: &'a dyn Fn(u64)) -> Result<Self, Error> {
         let file = File::open(path).map_err(|error| fault::open(error).in_file(path))?;
         let is_dir = file.metadata().is_ok_and(|metadata| metadata.is_dir());

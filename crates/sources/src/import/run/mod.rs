@@ -36,7 +36,7 @@ pub struct Import {
     pub recipe: Recipe,
 }
 
-/// Imports what a recipe names, with files below `base`; `advance` hears how many bytes were read.
+/// Imports what a recipe names, with files below `base`; `advance` receives the number of bytes read.
 ///
 /// Sources are read one after the other, each once; memory holds what is kept of them.
 pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, Error> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 impl Import {
     /// Writes the dataset to a folder that does not exist yet. Beside the data it holds `import-report.json`,
-    /// `recipe.toml` and, for data of the Python system, `splits/<name>.parquet`. `on_rows` hears of rows written.
+    /// `recipe.toml` and, for data of the Python system, `splits/<name>.parquet`. `on_rows` receives the number of rows written.
     pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<()> {
         if self.report.name.is_empty() {
             self.report.name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();

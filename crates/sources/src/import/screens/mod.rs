@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub enum Alleles {
     /// Samples whose every gene was deleted.
     Deletion,
-    /// All of them; the `kind` column tells them apart.
+    /// All of them, distinguished by the `kind` column.
     #[default]
     All,
 }
