@@ -1,6 +1,6 @@
 //! The files generated from the command definitions are committed; this keeps them true.
 //!
-//! `KNOCKOUT_BLESS=1 cargo test -p knockout --test generated` writes them anew.
+//! `KNOCKOUT_BLESS=1 cargo test -p knockout --test it generated` writes them again.
 #![cfg(feature = "lab")]
 
 use assert_cmd::cargo::cargo_bin_cmd;
@@ -33,7 +33,7 @@ fn check(folder: &Path, expected: &BTreeMap<String, Vec<u8>>) {
         found.insert(entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
     }
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    let hint = "run `KNOCKOUT_BLESS=1 cargo test -p knockout --test generated` and commit the result";
+    let hint = "run `KNOCKOUT_BLESS=1 cargo test -p knockout --test it generated` and commit the result";
     assert_eq!(names(&found), names(expected), "{} has other files; {hint}", folder.display());
     for (name, bytes) in expected {
         assert!(&found[name] == bytes, "{}/{name} is out of date; {hint}", folder.display());

@@ -119,7 +119,7 @@ fn both_forms_of_a_loss_are_read() {
 
 #[test]
 fn an_unknown_loss_is_refused_with_the_known_ones() {
-    let error = LossConfig::read("huber".into(), LOSSES).unwrap_err().to_string();
+    let error = LossConfig::read("nonsense".into(), LOSSES).unwrap_err().to_string();
     assert_eq!(
         error,
         "there is no loss \"huber\"; choose from log_cosh, mse, wasserstein, supcr, mle_wass_supcr, point_dist"

@@ -144,10 +144,14 @@ impl<T: Real> Loss<T> for Huber {
         gradients: &mut LossGradients<'_, T>,
         terms: &mut Terms,
     ) {
-        let count = batch.targets.len() as f64;
+        let count = batch.targets.iter().filter(|target| !target.is_nan()).count().max(1) as f64;
         let mut sum = 0.0;
         let pairs = batch.predictions.iter().zip(batch.targets);
         for ((&prediction, &target), gradient) in pairs.zip(&mut *gradients.predictions) {
+            if target.is_nan() {
+                *gradient = T::ZERO;
+                continue;
+            }
             let error = prediction.to_f64() - target.to_f64();
             let clipped = error.clamp(-self.delta, self.delta);
             sum += clipped * (error - 0.5 * clipped);
