@@ -80,6 +80,8 @@ impl<T: Scalar> Network<T> {
         let embedding = parameters.add("embedding", &[gene_count, WIDTH], || values.next().unwrap_or(0.0));
         let hidden = Linear::new(&mut parameters, "hidden", WIDTH, HIDDEN, &mut init);
         let score = Linear::new(&mut parameters, "score", HIDDEN, 1, &mut init);
+        // Half of Xavier's deviation: 1 / √hidden, so that the first scores have the size of the hidden units.
+        parameters.of_mut(score.weight).iter_mut().for_each(|weight| *weight *= T::of(0.5));
         Self { parameters, embedding, hidden, score }
     }
 
