@@ -122,6 +122,6 @@ fn an_unknown_loss_is_refused_with_the_known_ones() {
     let error = LossConfig::read("nonsense".into(), LOSSES).unwrap_err().to_string();
     assert_eq!(
         error,
-        "there is no loss \"huber\"; choose from log_cosh, mse, wasserstein, supcr, mle_wass_supcr, point_dist"
+        "there is no loss \"nonsense\"; choose from log_cosh, mse, wasserstein, supcr, mle_wass_supcr, point_dist"
     );
 }
