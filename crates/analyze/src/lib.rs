@@ -39,7 +39,7 @@
 //!
 //! [`logs`] turns the progress bars of a log into rates. [`profile`] turns the steps of a run into a
 //! [`RunProfile`](profile::RunProfile), two of them into a [`RunComparison`](profile::RunComparison), and many into an
-//! [`Experiment`](profile::experiment::Experiment). [`reference`] reproduces the figures of an older script.
+//! [`Experiment`](profile::experiment::Experiment). [`mod@reference`] reproduces the figures of an older script.
 
 mod assemble;
 mod attribute;

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! [`Recorder`] makes such traces: spans and counters of this program, on any thread. [`TraceFile`] writes them, and
-//! [`meter::StepMeter`] records the phases of training steps on a [`meter::Schedule`].
+//! [`meter::Meter`] records the phases of training steps on a [`meter::Schedule`].
 //!
 //! | module | content |
 //! |---|---|

@@ -49,7 +49,7 @@ pub enum ExperimentWarning {
 /// serialised here: `knockout-report` makes the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Experiment {
-    /// See [`EXPERIMENT_SCHEMA`].
+    /// See `EXPERIMENT_SCHEMA`.
     pub schema: u32,
     /// `experiment`
     pub kind: &'static str,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// sentences to make the document of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunProfile {
-    /// See [`RUN_SCHEMA`].
+    /// See `RUN_SCHEMA`.
     pub schema: u32,
     /// `profile`
     pub kind: String,
