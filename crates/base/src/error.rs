@@ -264,7 +264,10 @@ pub fn class_of_path(kind: io::ErrorKind) -> Class {
         | E::ReadOnlyFilesystem
         | E::DirectoryNotEmpty
         | E::IsADirectory
-        | E::NotADirectory => Class::Request,
+        | E::NotADirectory
+        | E::InvalidFilename
+        // A path with a NUL byte.
+        | E::InvalidInput => Class::Request,
         _ => Class::Failure,
     }
 }
