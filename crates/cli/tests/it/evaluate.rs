@@ -1,224 +1,266 @@
-//! `knockout baseline` and `knockout evaluate` as a user runs them: tables, files, refusals.
+//! `knockout evaluate`: runs, seeds and prediction files beside the stack and the additive ridge.
 #![cfg(feature = "lab")]
 
-use crate::support::{content, run_in};
-use std::fmt::Write as _;
+use crate::support::{Home, texts};
+use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 
-const QUICK: [&str; 2] = ["--resamples", "200"];
+/// A run of one step.
+const STEP: &str = "-q train tiny --model dango model.width=16 --batch 100 --max-steps 1 --epochs 1";
 
-fn tiny(folder: &Path) {
-    run_in(folder, &["data", "synth", "set", "--preset", "tiny"]).ok();
-}
-
-/// Pairs of genes with scores but without queries.
-fn pairs(folder: &Path) {
-    let mut scores = "gene_a\tallele_a\tgene_b\tallele_b\ts_score\n".to_owned();
-    let genes: Vec<String> = (10..34).map(|number| format!("YAL0{number}W")).collect();
-    for (i, a) in genes.iter().enumerate() {
-        for (j, b) in genes.iter().enumerate().skip(i + 1) {
-            let score = (i * 7 % 5) as f64 + (j * 7 % 5) as f64 + (i * j % 11) as f64 / 7.0;
-            writeln!(scores, "{a}\tdeletion\t{b}\tdeletion\t{score}").unwrap();
-        }
-    }
-    fs::write(folder.join("genes.txt"), genes.join("\n") + "\n").unwrap();
-    fs::write(folder.join("scores.tsv"), scores).unwrap();
-    run_in(folder, &["data", "import", "pairs", "--genes", "list:genes.txt", "--screen", "emap:scores.tsv"])
-        .ok();
+#[test]
+fn a_run_is_beside_the_stack_and_the_additive_ridge() {
+    let home = Home::with_runs(&["seed-0"]);
+    let evaluated = home.json("evaluate seed-0 --json -q");
+    assert_eq!(texts(&evaluated["rows"], "name"), ["seed-0", "stack", "additive-ridge"]);
+    assert!(evaluated.get("spread").is_none(), "a single run has no spread");
+    // The predictions that it wrote have the same figures.
+    let again = home.json("evaluate --predictions seed-0/predictions-test.parquet --json -q");
+    assert_eq!(again["rows"][0]["pearson"], evaluated["rows"][0]["pearson"]);
 }
 
 #[test]
-fn the_ladder_is_one_table_and_one_document() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let text = run_in(folder.path(), &[&["baseline", "set"], &QUICK[..]].concat()).ok().stdout;
-    for word in [
-        "test part of the random split (seed 0): 200 samples",
-        "attainable Pearson 0.7261",
-        "alpha 10 chosen",
-    ] {
-        assert!(text.contains(word), "{word:?} is not in\n{text}");
-    }
-    let mean = text.lines().find(|line| line.starts_with("train-mean")).unwrap();
-    assert!(mean.contains('–'), "an undefined correlation is a dash: {mean}");
+fn a_stack_is_not_beside_itself() {
+    let evaluated = Home::with_runs(&["stack"]).json("evaluate stack --json --resamples 50");
+    assert_eq!(texts(&evaluated["rows"], "name"), ["stack", "additive-ridge"]);
+}
 
-    let shown = run_in(
-        folder.path(),
-        &[
-            &["baseline", "set", "--split", "pair-disjoint", "--seeds", "2", "--splits", "2", "--json"],
-            &QUICK[..],
-        ]
-        .concat(),
-    )
-    .json();
-    let rows = shown["rows"].as_array().unwrap();
-    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    let all = [
-        "train-mean",
-        "query-pair-mean",
-        "hierarchical-mean",
-        "additive-ridge",
-        "ridge-pairs",
-        "gene-mlp",
-        "low-rank",
-        "network-kernel",
-        "stack",
-    ];
-    assert_eq!(names, all);
-    for row in rows {
-        assert_eq!((&row["split"], &row["part"]), (&"pair-disjoint".into(), &"test".into()));
-        assert!(row["mse"].is_f64() && row["rmse"].is_f64() && row["mae"].is_f64());
-        let is_constant = row["name"] == "train-mean" || row["name"] == "query-pair-mean";
-        for key in ["pearson", "spearman", "low", "high"] {
-            assert_eq!(row[key].is_null(), is_constant, "{key} of {row}");
-        }
-        if !is_constant {
-            assert!(
-                row["low"].as_f64() < row["pearson"].as_f64()
-                    && row["pearson"].as_f64() < row["high"].as_f64()
-            );
-        }
-    }
+#[test]
+fn seeds_have_a_spread_of_every_metric() {
+    let home = Home::with_runs(&["seed-0", "seed-1", "seed-2"]);
+    let shown = home.json("evaluate seed-0 seed-1 seed-2 --resamples 100 --json -q");
     let spread = shown["spread"].as_array().unwrap();
-    assert_eq!(spread.len(), 1 + all.len(), "of the MLP over weights, of everything over splits");
-    assert_eq!((&spread[0]["over"], &spread[0]["seeds"]), (&"weights".into(), &serde_json::json!([0, 1])));
-    assert!(shown["unseen_genes"].is_u64() && shown["attainable_pearson"].is_f64());
-}
-
-#[test]
-fn without_queries_pair_baselines_are_left_out_and_pair_splits_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    pairs(folder.path());
-    let ran =
-        run_in(folder.path(), &[&["baseline", "pairs", "--split", "gene-disjoint"], &QUICK[..]].concat())
-            .ok();
-    assert!(
-        ran.stdout.contains("left out: query-pair-mean, ridge-pairs (no training sample has a query pair)")
-    );
-    assert!(!ran.stdout.contains("attainable"), "{}", ran.stdout);
-    run_in(folder.path(), &["baseline", "pairs", "--split", "pair-disjoint"])
-        .fails(2, &["cannot split pairs", "has no query pair", "use the scheme random or gene-disjoint"]);
-}
-
-#[test]
-fn a_part_without_samples_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), &["data", "synth", "few", "--preset", "tiny", "--samples", "2"]).ok();
-    run_in(folder.path(), &["baseline", "few", "--split", "random"])
-        .fails(2, &["part of the random split is empty"]);
-    run_in(folder.path(), &["baseline", "nowhere"]).fails(2, &["nowhere", "no such folder"]);
-    run_in(folder.path(), &["baseline", "few", "--seeds", "0"]).fails(2, &["0 is not in 1..=1000"]);
-    run_in(folder.path(), &["baseline", "few", "--part", "all"]).fails(2, &["invalid value 'all'"]);
-}
-
-#[test]
-fn prediction_files_do_not_depend_on_threads_and_are_never_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    for (out, threads) in [("one", "1"), ("two", "2"), ("seven", "7")] {
-        let args = ["baseline", "set", "--seeds", "2", "--threads", threads, "--out", out];
-        run_in(folder.path(), &[&args[..], &QUICK[..]].concat()).ok();
+    assert_eq!(texts(&shown["spread"], "metric"), ["pearson", "spearman", "mse", "rmse", "mae"]);
+    for of in spread {
+        assert_eq!((&of["name"], &of["over"]), (&"dango".into(), &"weights".into()));
+        assert_eq!(of["seeds"], json!([0, 1, 2]));
+        let rows = &shown["rows"].as_array().unwrap()[..3];
+        let values: Vec<f64> =
+            rows.iter().map(|row| row[of["metric"].as_str().unwrap()].as_f64().unwrap()).collect();
+        assert_eq!(of["values"], json!(values));
+        let mean = values.iter().sum::<f64>() / 3.0;
+        let sd = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
+        let [low, high] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick).unwrap());
+        for (key, expected) in [("mean", mean), ("sd", sd), ("low", low), ("high", high)] {
+            let found = of[key].as_f64().unwrap();
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{key}: {found} {expected}");
+        }
+        assert!(sd > 0.0, "another seed gives another model: {of}");
     }
-    let first = content(&folder.path().join("one"));
-    assert!(first == content(&folder.path().join("two")) && first == content(&folder.path().join("seven")));
-    let names: Vec<String> = first.iter().map(|(path, _)| path.display().to_string()).collect();
-    assert_eq!(
-        names,
-        [
-            "additive-ridge.parquet",
-            "gene-mlp-seed-1.parquet",
-            "gene-mlp.parquet",
-            "hierarchical-mean.parquet",
-            "low-rank.parquet",
-            "network-kernel.parquet",
-            "query-pair-mean.parquet",
-            "ridge-pairs.parquet",
-            "stack.parquet",
-            "train-mean.parquet"
-        ]
-    );
-    run_in(folder.path(), &["baseline", "set", "--out", "one"]).fails(2, &["one", "exists already"]);
-    assert!(first == content(&folder.path().join("one")));
 }
 
 #[test]
-fn two_files_are_compared_and_the_ridge_stands_beside_them() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    run_in(folder.path(), &[&["baseline", "set", "--out", "ladder"], &QUICK[..]].concat()).ok();
-    let args =
-        ["evaluate", "--predictions", "ladder/ridge-pairs.parquet", "--against", "ladder/train-mean.parquet"];
-    let shown = run_in(folder.path(), &[&args[..], &["--json"], &QUICK[..]].concat()).json();
-    let names: Vec<&str> =
-        shown["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["ridge-pairs", "train-mean", "stack", "additive-ridge"]);
-    assert_eq!(shown["rows"][1]["pearson"], serde_json::Value::Null);
+fn seeds_have_an_ensemble() {
+    let home = Home::with_runs(&["seed-0", "seed-1", "seed-2"]);
+    let shown = home.json("evaluate seed-0 seed-1 seed-2 --resamples 100 --json -q");
+    let names = ["seed-0", "seed-1", "seed-2", "ensemble"];
+    assert_eq!(texts(&shown["rows"], "name"), [&names[..], &["stack", "additive-ridge"]].concat());
+    let mse = shown["rows"][3]["mse"].as_f64().unwrap();
+    assert!(mse < shown["spread"][2]["mean"].as_f64().unwrap(), "averaging reduces the error");
+    let comparisons = &shown["comparisons"];
+    let pairs: Vec<_> = texts(comparisons, "name").into_iter().zip(texts(comparisons, "against")).collect();
+    assert_eq!(pairs, names.map(|name| [(name, "stack"), (name, "additive-ridge")]).as_flattened());
+    let text = home.ok("evaluate seed-0 seed-1 seed-2 --resamples 100").stdout;
+    let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
+    assert!(line("spread of").contains("mean") && line("ensemble ").contains('['), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("dango ")).count(), 5, "{text}");
+}
+
+#[test]
+fn runs_on_other_records_are_7_before_any_prediction() {
+    let home = Home::with_runs(&["seed-0"]);
+    home.ok("-q data synth other --preset tiny --seed 9");
+    home.ok(&format!("{STEP} --out split --seed 2 split.seed=7 --split gene-disjoint"));
+    home.ok(&format!("{} --out data --seed 2", STEP.replace("tiny", "other")));
+    for (other, words) in [
+        ("split", "split.scheme (\"random\" against \"gene-disjoint\"), split.seed (0 against 7)"),
+        ("data", "dataset ("),
+    ] {
+        let start = format!("seed-0 and {other} cannot be compared record by record: they differ in ");
+        home.fails(&format!("evaluate seed-0 {other}"), 7, &[&start, words]);
+        assert!(!home.exists("seed-0/predictions-test.parquet"));
+    }
+}
+
+#[test]
+fn runs_of_the_same_seed_are_7() {
+    let home = Home::with_tiny();
+    home.ok(&format!("{STEP} --out first --seed 1"));
+    home.ok(&format!("{STEP} --out again --seed 1 run.checkpoint_every=3.0"));
+    home.fails("evaluate first again", 7, &["the same seed, 1"]);
+}
+
+#[test]
+fn unlike_models_are_compared_without_a_spread() {
+    let home = Home::with_runs(&["seed-0"]);
+    home.ok(&format!("{STEP} --out wide --seed 2 model.width=32 model.heads=2"));
+    home.ok("-q train tiny --model hetero --out hetero --seed 2 model.layers=1 model.width=8 --max-steps 1");
+    for other in ["wide", "hetero"] {
+        let both = home.json(&format!("evaluate seed-0 {other} --json -q --resamples 50"));
+        assert!(both.get("spread").is_none(), "{both}");
+        assert_eq!(texts(&both["rows"], "name"), ["seed-0", other, "stack", "additive-ridge"]);
+        let first = &both["comparisons"][0];
+        assert_eq!((&first["name"], &first["against"]), (&"seed-0".into(), &other.into()));
+    }
+}
+
+#[test]
+fn seeds_of_unlike_lengths_are_averaged_with_a_warning() {
+    let home = Home::with_runs(&["seed-0"]);
+    let short = "-q train tiny --model dango model.width=16 --batch 200 --epochs 1 --seed 1 loader.depth=2";
+    home.ok(&format!("{short} --out short"));
+    home.ok("evaluate seed-0 short --state last").warns(&["unlike numbers of epochs: seed-0 2, short 1"]);
+}
+
+#[test]
+fn a_folder_without_a_run_is_2() {
+    let home = Home::empty();
+    home.fails("evaluate nowhere", 2, &["not a run directory"]);
+    home.fails("evaluate", 2, &["--predictions"]);
+}
+
+#[test]
+fn two_prediction_files_are_compared() {
+    let home = Home::with_tiny();
+    home.ok("baseline tiny --out ladder --resamples 200");
+    let evaluate = "evaluate --predictions ladder/ridge-pairs.parquet --against ladder/train-mean.parquet";
+    let shown = home.json(&format!("{evaluate} --json --resamples 200"));
+    assert_eq!(texts(&shown["rows"], "name"), ["ridge-pairs", "train-mean", "stack", "additive-ridge"]);
+    assert_eq!(shown["rows"][1]["pearson"], Value::Null);
     let comparisons = shown["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 5);
     assert!(comparisons[0]["pearson"].is_null(), "a constant has no correlation to compare");
-    let against_ridge = &comparisons[2];
-    assert_eq!(
-        (&against_ridge["name"], &against_ridge["against"]),
-        (&"ridge-pairs".into(), &"additive-ridge".into())
-    );
-    let [low, difference, high] =
-        ["low", "difference", "high"].map(|key| against_ridge["pearson"][key].as_f64().unwrap());
-    assert!(low <= difference && difference <= high);
+    let ridge = &comparisons[2];
+    assert_eq!((&ridge["name"], &ridge["against"]), (&"ridge-pairs".into(), &"additive-ridge".into()));
+    let [low, difference, high] = ["low", "difference", "high"].map(|key| ridge["pearson"][key].as_f64());
+    assert!(low.is_some() && low <= difference && difference <= high);
+    // A moved dataset is missed, and found with --data.
+    fs::rename(home.path("tiny"), home.path("moved")).unwrap();
+    let gone = home.ok(evaluate).warns(&["give it with --data DIR to see the additive ridge"]);
+    assert!(!gone.stdout.contains("additive-ridge"), "{}", gone.stdout);
+    let found = home.ok(&format!("{evaluate} --data moved")).prints(&["additive-ridge"]);
+    assert_eq!(found.stderr, "");
+}
 
-    // The ridge's own file gives the ridge's numbers, under another name.
-    let text = run_in(
-        folder.path(),
-        &[&["evaluate", "--predictions", "ladder/additive-ridge.parquet", "--part", "test"], &QUICK[..]]
-            .concat(),
-    )
-    .ok()
-    .stdout;
+#[test]
+fn the_ridges_own_file_has_its_figures() {
+    let home = Home::with_tiny();
+    home.ok("baseline tiny --out ladder --resamples 50");
+    let text = home
+        .ok("evaluate --predictions ladder/additive-ridge.parquet --part test --resamples 200")
+        .prints(&["Pearson +0.0000 [+0.0000, +0.0000]: no significant difference"])
+        .stdout;
     let figures = |start: &str| {
         let line = text.lines().find(|line| line.starts_with(start)).unwrap();
         line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(figures("ladder/additive-ridge.parquet "), figures("additive-ridge "));
-    assert!(text.contains("Pearson +0.0000 [+0.0000, +0.0000]: no significant difference"), "{text}");
-
-    // Where the dataset has gone, the user hears what is missing, and how to get it back.
-    fs::rename(folder.path().join("set"), folder.path().join("moved")).unwrap();
-    let gone = run_in(folder.path(), &args).ok();
-    assert!(gone.stderr.contains("give it with --data DIR to see the additive ridge"), "{}", gone.stderr);
-    assert!(!gone.stdout.contains("additive-ridge"), "{}", gone.stdout);
-    let found = run_in(folder.path(), &[&args[..], &["--data", "moved"]].concat()).ok();
-    assert!(found.stdout.contains("additive-ridge") && found.stderr.is_empty());
 }
 
 #[test]
-fn unlike_files_are_7_and_damaged_ones_3() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    run_in(folder.path(), &["data", "synth", "other", "--preset", "tiny", "--seed", "9"]).ok();
-    let make = |set: &str, out: &str, more: &[&str]| {
-        run_in(folder.path(), &[&["baseline", set, "--out", out], more, &QUICK[..]].concat()).ok();
-    };
-    make("set", "a", &[]);
-    make("set", "val", &["--part", "val"]);
-    make("set", "split", &["--seed", "7"]);
-    make("other", "data", &[]);
-    let file = |folder: &str| format!("{folder}/gene-mlp.parquet");
-    for (other, word) in [("val", "part (test against val)"), ("split", "split ("), ("data", "dataset (")] {
-        run_in(folder.path(), &["evaluate", "--predictions", &file("a"), "--against", &file(other)])
-            .fails(7, &["cannot be compared record by record", word]);
+fn predictions_of_a_run_are_compared_with_a_baseline() {
+    let home = Home::with_runs(&["seed-0"]);
+    home.ok("evaluate seed-0 -q --resamples 50");
+    home.ok("baseline tiny --split random --out ladder -q --resamples 50");
+    let files = "--predictions seed-0/predictions-test.parquet --against ladder/gene-mlp.parquet";
+    let compared = home.json(&format!("evaluate --json --resamples 50 {files}"));
+    assert_eq!(compared["comparisons"][0]["against"], "gene-mlp");
+}
+
+#[test]
+fn unlike_prediction_files_are_7() {
+    let home = Home::with_tiny();
+    home.ok("data synth other --preset tiny --seed 9");
+    for (set, out, more) in [
+        ("tiny", "a", ""),
+        ("tiny", "val", "--part val"),
+        ("tiny", "split", "--seed 9"),
+        ("other", "data", ""),
+    ] {
+        home.ok(&format!("baseline {set} --out {out} {more} --resamples 20 -q"));
     }
-    run_in(folder.path(), &["evaluate", "--predictions", &file("a"), "--part", "val"])
-        .fails(2, &["holds predictions for the test part, not for the val part"]);
-    run_in(folder.path(), &["evaluate", "--predictions", &file("a"), "--data", "other"])
-        .fails(3, &["gene-mlp.parquet", "belongs to another dataset"]);
-    run_in(folder.path(), &["evaluate", "--predictions", "none.parquet"])
-        .fails(2, &["none.parquet", "could not be read"]);
-    run_in(folder.path(), &["evaluate", "--predictions", "set/samples.parquet"])
-        .fails(3, &["set/samples.parquet", "column \"row\" is missing"]);
-    fs::write(folder.path().join("bad.parquet"), "nonsense").unwrap();
-    run_in(folder.path(), &["evaluate", "--predictions", "bad.parquet"])
-        .fails(3, &["bad.parquet", "is damaged"]);
-    run_in(folder.path(), &["evaluate"]).fails(2, &["--predictions"]);
-    let help = run_in(folder.path(), &["evaluate", "--help"]).ok().stdout;
-    assert!(help.contains("EXAMPLES:"), "{help}");
+    for (other, words) in [
+        ("val", "part (test against val)"),
+        ("split", "split (random val 0.1 test 0.1 seed 0 against random val 0.1 test 0.1 seed 9)"),
+        ("data", "dataset ("),
+    ] {
+        let evaluate =
+            format!("evaluate --predictions a/gene-mlp.parquet --against {other}/gene-mlp.parquet");
+        home.fails(&evaluate, 7, &["cannot be compared record by record", words]);
+    }
+    let part = "evaluate --predictions a/gene-mlp.parquet --part val";
+    home.fails(part, 2, &["holds predictions for the test part, not for the val part"]);
+    let data = "evaluate --predictions a/gene-mlp.parquet --data other";
+    home.fails(data, 3, &["gene-mlp.parquet", "belongs to another dataset"]);
+}
+
+#[test]
+fn files_without_predictions_are_named() {
+    let home = Home::with_tiny();
+    home.write("bad.parquet", "nonsense");
+    for (file, code, words) in [
+        ("none.parquet", 2, "could not be read"),
+        ("tiny/samples.parquet", 3, "column \"row\" is missing"),
+        ("bad.parquet", 3, "is damaged"),
+    ] {
+        home.fails(&format!("evaluate --predictions {file}"), code, &[file, words]);
+    }
+}
+
+/// A screen of genes in three groups: pairs of one group score high.
+fn grouped_screen() -> Home {
+    use std::fmt::Write as _;
+    let home = Home::empty();
+    let genes: Vec<String> = (0..36).map(|gene| format!("G{gene:02}")).collect();
+    let (mut screen, mut terms, mut fitness) =
+        ("gene_a\tgene_b\tscore\n".to_owned(), "gene\tterm\n".to_owned(), "gene\tfitness\n".to_owned());
+    for (a, gene) in genes.iter().enumerate() {
+        writeln!(terms, "{gene}\tgroup {}", a % 3).unwrap();
+        writeln!(fitness, "{gene}\t{}", a % 7).unwrap();
+        for (b, other) in genes.iter().enumerate().take(a) {
+            let score = f64::from(u8::from(a % 3 == b % 3)) + 0.1 * ((a % 7) + (b % 7)) as f64;
+            let noise = 0.05 * (((a * 31 + b * 17) % 11) as f64 - 5.0);
+            writeln!(screen, "{gene}\t{other}\t{}", score + noise).unwrap();
+        }
+    }
+    for (name, text) in [("screen.tsv", screen), ("terms.tsv", terms), ("fitness.tsv", fitness)] {
+        home.write(name, text);
+    }
+    let annotations = "--annotations table:terms.tsv,name=groups --features table:fitness.tsv";
+    home.ok(&format!("data import known --screen screen.tsv {annotations}"));
+    home
+}
+
+#[test]
+fn prior_knowledge_of_genes_is_named_beside_the_figures() {
+    let home = grouped_screen();
+    home.ok("train known --split gene-disjoint --out plain");
+    let knowledge =
+        r#"'model.network_kernel.annotations=["groups"]' 'model.low_rank.covariates=["fitness"]'"#;
+    home.ok(&format!("train known --split gene-disjoint --out informed {knowledge}"))
+        .prints(&["network_kernel.weight.annotations.groups 1", "additive.covariate.fitness"]);
+    let pearson = |name: &str| {
+        let shown = home.json(&format!("evaluate {name} --json"));
+        (shown["rows"][0]["pearson"].as_f64().unwrap(), shown["prior_knowledge"].clone())
+    };
+    let ((plain, nothing), (informed, uses)) = (pearson("plain"), pearson("informed"));
+    assert!(informed > plain + 0.2, "{informed} and {plain}");
+    assert!(nothing.is_null(), "{nothing}");
+    assert_eq!(uses, json!([{"name": "informed", "uses": ["annotations groups", "covariate fitness"]}]));
+    home.ok("evaluate informed").prints(&[
+        "informed: it also uses annotations groups, covariate fitness; such knowledge of genes may",
+    ]);
+    home.ok("predict informed --pairs --top 5 --out hits --html hits.html");
+    assert!(home.read("hits.html").contains("it also uses annotations groups"));
+}
+
+#[test]
+fn knowledge_that_the_dataset_lacks_is_refused() {
+    let home = grouped_screen();
+    for (key, words) in [
+        ("network_kernel.annotations=[\"go\"]", "the dataset has no annotations \"go\"; it has groups"),
+        ("low_rank.covariates=[\"fit\"]", "the dataset has no feature \"fit\"; it has fitness"),
+    ] {
+        home.fails(&format!("train known --out refused 'model.{key}'"), 2, &[words]);
+    }
 }

@@ -1,60 +1,57 @@
-//! `experiment` from the command line, on the tiny yeast: what it writes, that it adds up, and what it refuses.
+//! `knockout experiment`: what it writes, that it adds up, and what it refuses.
 
 #![cfg(feature = "lab")]
 
-use crate::support::{run_in as run, run_with};
+use crate::support::{Home, signal, texts};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::time::Duration;
 
-const SMALL: [&str; 9] =
-    ["experiment", "tiny", "--models=dango", "--rounds", "3", "--batch", "100", "model.width=16", "-q"];
+const SMALL: &str = "experiment tiny --models=dango --batch 100 model.width=16 -q --rounds 3";
 
-fn tiny(folder: &Path) {
-    run(folder, &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
-}
-
-fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    SMALL.iter().chain(more).copied().collect()
-}
+/// One round of one step.
+const ONE: &str = "experiment tiny -q --rounds 1 --steps 1 --warmup 0";
 
 #[test]
-fn an_experiment_is_whole_and_its_cells_are_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    // The tiny yeast has one STRING channel; a second network gives the switches something to switch off.
-    let networks =
-        "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";
-    let found = run(folder.path(), &with(&["--ablate", "--out", "e", "--json", networks])).json();
-    let out = folder.path().join("e");
-    let written: Value = serde_json::from_slice(&fs::read(out.join("report.json")).unwrap()).unwrap();
-    assert_eq!(written, found);
+fn an_experiment_measures_every_mode_on_the_same_batches() {
+    let home = Home::with_tiny();
+    let found = home.json(&format!("{SMALL} --out e --json"));
+    assert_eq!(home.document("e/report.json"), found);
     for name in ["report.html", "report.txt", "summary.md", "dango-full-recorded/trace.json.gz"] {
-        assert!(out.join(name).exists(), "{name}");
+        assert!(home.exists(&format!("e/{name}")), "{name}");
     }
-    let cells = found["cells"].as_array().unwrap();
-    let names: Vec<&str> = cells.iter().map(|cell| cell["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        ["dango data", "dango forward", "dango backward", "dango full", "dango full, recorded"]
-    );
-    for cell in cells {
-        assert_eq!(cell["profile"]["steps"], 12);
-        assert_eq!(cell["rounds"].as_array().unwrap().len(), 3);
-        // Every cell took the same batches, and its phases sum to its steps.
-        assert_eq!(cell["profile"]["per_step"]["samples"], cells[0]["profile"]["per_step"]["samples"]);
-        let phases = cell["profile"]["phases"].as_array().unwrap();
+    let names = ["dango data", "dango forward", "dango backward", "dango full", "dango full, recorded"];
+    assert_eq!(texts(&found["cells"], "name"), names);
+    for cell in found["cells"].as_array().unwrap() {
+        let profile = &cell["profile"];
+        assert_eq!((&profile["steps"], cell["rounds"].as_array().unwrap().len()), (&12.into(), 3));
+        assert_eq!(profile["per_step"]["samples"], found["cells"][0]["profile"]["per_step"]["samples"]);
+        let phases = profile["phases"].as_array().unwrap();
         let sum: f64 = phases.iter().map(|row| row["wall_s"].as_f64().unwrap()).sum();
-        let step = cell["profile"]["wall_s_per_step"].as_f64().unwrap();
+        let step = profile["wall_s_per_step"].as_f64().unwrap();
         assert!((sum - step).abs() <= 0.01 * step, "{sum} {step}");
     }
     let parts = found["decomposition"][0]["components"].as_array().unwrap();
     assert_eq!(parts.len(), 5);
     assert!(parts.iter().all(|part| part["disagreement_s"]["low"].is_number()));
-    // Every switch of the notes was measured or says why not.
+    // The folder of a cell is that of a profile.
+    home.ok("compare e/dango-forward e/dango-full --vary mode -q");
+    home.fails("compare e/dango-forward e/dango-full -q", 7, &["mode"]);
+    home.fails("compare e/report.json e/dango-full", 3, &["its kind is \"experiment\""]);
+    home.ok("trace analyze e/dango-full-recorded/trace.json.gz -q");
+    home.fails(&format!("{SMALL} --out e"), 2, &["choose another name or remove it first"]);
+}
+
+#[test]
+fn every_switch_is_measured_or_has_a_reason() {
+    // The tiny yeast has one STRING channel; a second network gives the switches something to switch off.
+    let networks =
+        r#"'model.networks=[{name="physical",lambda=1.0},{name="string12_0_coexpression",lambda=0.1}]'"#;
+    let home = Home::with_tiny();
+    let found = home
+        .json(&format!("{ONE} --models=dango --batch 100 model.width=16 --ablate --out e --json {networks}"));
     let ablation = &found["ablation"][0];
-    let tried: Vec<&str> =
-        ablation["tried"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let tried = texts(&ablation["tried"], "name");
     for name in
         ["one network", "no reconstruction loss", "gradients of 4 batches accumulated", "larger batch"]
     {
@@ -63,31 +60,32 @@ fn an_experiment_is_whole_and_its_cells_are_runs() {
     let others = ablation["not_applicable"].as_array().unwrap();
     assert!(others.iter().any(|row| row[0] == "STRING channels merged" && row[1] != ""), "{others:?}");
     assert_eq!(tried.len() + others.len(), 19);
-    assert!(fs::read_to_string(out.join("report.txt")).unwrap().contains("OPTIONS TRIED"));
+    assert!(home.read("e/report.txt").contains("OPTIONS TRIED"));
+}
 
-    // A cell's folder is a run's.
-    run(folder.path(), &["compare", "e/dango-forward", "e/dango-full", "--vary", "mode", "-q"]).ok();
-    run(folder.path(), &["compare", "e/dango-forward", "e/dango-full", "-q"]).fails(7, &["mode"]);
-    run(folder.path(), &["compare", "e/report.json", "e/dango-full"])
-        .fails(3, &["its kind is \"experiment\""]);
-    run(folder.path(), &["trace", "analyze", "e/dango-full-recorded/trace.json.gz", "-q"]).ok();
-    run(folder.path(), &with(&["--out", "e"])).fails(2, &["choose another name or remove it first"]);
+#[test]
+fn a_batch_of_the_whole_training_part_cannot_be_larger() {
+    let found = Home::with_tiny()
+        .json(&format!("{ONE} --models=dango model.width=16 --ablate --batch 16384 --out e --json"));
+    let others = found["ablation"][0]["not_applicable"].as_array().unwrap();
+    let reason = others.iter().find(|row| row[0] == "larger batch").unwrap()[1].as_str().unwrap();
+    assert!(reason.starts_with("one batch holds the whole training part"), "{reason}");
 }
 
 /// A sleep in one phase of real runs is found in its part, by phases and by differences of modes.
 #[test]
 fn a_delay_is_found_in_its_part_by_both_ways() {
     const DELAY_S: f64 = 0.030;
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
+    let home = Home::with_tiny();
     for (phase, part) in [
         ("process", "data pipeline"),
         ("loss", "forward and loss"),
         ("backward", "backward"),
         ("clip", "clip and optimiser"),
     ] {
-        let delay = [("KNOCKOUT_TEST_DELAY", format!("{phase}:30"))];
-        let found = run_with(folder.path(), &with(&["--out", phase, "--json"]), &delay).json();
+        let delay = format!("{phase}:30");
+        let measure = format!("{SMALL} --out {phase} --json");
+        let found = home.run_with(&measure, ("KNOCKOUT_TEST_DELAY", &delay)).json();
         let parts = found["decomposition"][0]["components"].as_array().unwrap();
         let largest = |key: &str| {
             let median = |row: &Value| row[key]["median"].as_f64().unwrap();
@@ -102,58 +100,65 @@ fn a_delay_is_found_in_its_part_by_both_ways() {
 }
 
 #[test]
-fn processors_are_cells_too() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let args = with(&["--processors", "perturbation,mask", "--out", "e", "--json"]);
-    let found = run(folder.path(), &args).json();
+fn processors_are_cells_and_have_ratios() {
+    let home = Home::with_tiny();
+    home.ok("-q data precompute tiny --indices");
+    let processors = "--processors perturbation,saved-indices";
+    let found =
+        home.json(&format!("{ONE} --models=dango --batch 100 model.width=16 {processors} --out e --json"));
     assert_eq!(found["cells"].as_array().unwrap().len(), 9);
-    let ratios = found["ratios"].as_array().unwrap();
-    assert_eq!(ratios.len(), 4);
-    assert!(ratios.iter().all(|ratio| ratio["vary"] == "processor"));
-    assert_eq!(ratios[0]["b"], "dango data, mask");
-    assert!(folder.path().join("e/dango-data-mask/profile.json").exists());
+    assert_eq!(texts(&found["ratios"], "vary"), ["processor"; 4]);
+    assert_eq!(found["ratios"][0]["b"], "dango data, saved-indices");
+    assert!(home.exists("e/dango-data-saved-indices/profile.json"));
 }
 
 #[test]
-fn bad_requests_say_what_to_do_and_leave_nothing_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    run(folder.path(), &with(&["--models", "dnago"])).fails(2, &["dnago", "dango"]);
-    run(folder.path(), &with(&["--processors", "masks"])).fails(2, &["masks", "resident-mask"]);
-    run(folder.path(), &with(&["model.widht=8"])).fails(2, &["model.widht", "model.width"]);
-    run(folder.path(), &with(&["loader.processor=masks"])).fails(2, &["masks", "resident-mask"]);
-    run(folder.path(), &with(&["loader.processor=saved-masks"]))
-        .fails(2, &["data precompute tiny --masks", "tiny/saved-masks", "there is no store"]);
-    run(folder.path(), &with(&["--rounds", "0"])).fails(2, &["--rounds"]);
-    run(folder.path(), &["experiment", "nowhere"]).fails(2, &["nowhere"]);
-    assert!(!folder.path().join("runs").exists());
+fn a_preset_chooses_the_model() {
+    let home = Home::with_tiny();
+    let preset = "--preset 086 split.subset=200 model.layers=1 model.width=8";
+    let found = home.json(&format!("{ONE} --modes data,forward --out two --json {preset}"));
+    assert_eq!(found["models"], serde_json::json!(["hetero"]));
+    assert_eq!(texts(&found["cells"], "mode"), ["data", "forward"]);
+}
+
+#[test]
+fn the_folder_is_named_after_the_dataset_without_spaces() {
+    let home = Home::with_tiny();
+    fs::rename(home.path("tiny"), home.path("my tiny yeast")).unwrap();
+    home.ok(&format!("{} --modes data", ONE.replace("tiny", "'my tiny yeast'")));
+    assert!(home.exists("runs/experiment-my-tiny-yeast/report.html"));
+}
+
+#[test]
+fn wrong_requests_are_2_and_leave_nothing_behind() {
+    let home = Home::with_tiny();
+    for (more, words) in [
+        ("--models dnago", ["dnago", "dango"]),
+        ("--processors masks", ["masks", "resident-mask"]),
+        ("model.widht=8", ["model.widht", "model.width"]),
+        ("loader.processor=masks", ["masks", "resident-mask"]),
+    ] {
+        home.fails(&format!("{SMALL} {more}"), 2, &words);
+    }
+    home.fails("experiment tiny --rounds 0", 2, &["--rounds"]);
+    home.fails("experiment nowhere", 2, &["nowhere"]);
+    assert!(!home.exists("runs"));
 }
 
 /// Ctrl-C ends the round, and what was measured until then is a whole report.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_experiment_reports_the_rounds_it_took() {
-    let folder = tempfile::tempdir().unwrap();
-    run(folder.path(), &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
-    let rounds = ["--rounds", "100000", "--steps", "1", "--batch", "50", "--modes", "data,forward", "-q"];
-    let mut experiment = std::process::Command::new(env!("CARGO_BIN_EXE_knockout"))
-        .args([&["experiment", "tiny", "--models", "dango", "--out", "out", "--json"], &rounds[..]].concat())
-        .current_dir(folder.path())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    // Long enough for the signal to be listened for: folders are made before.
-    while !folder.path().join("out").is_dir() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    let home = Home::with_tiny();
+    let rounds = "--rounds 100000 --steps 1 --batch 50 --modes data,forward -q";
+    let child = home.start(&format!("experiment tiny --models dango --out out --json {rounds}"));
+    // Long enough for the handler of the signal: folders are made before it.
+    while !home.exists("out") {
+        std::thread::sleep(Duration::from_millis(20));
     }
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let id = experiment.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    assert_eq!(experiment.wait().unwrap().code(), Some(8));
-    let report = std::fs::read_to_string(folder.path().join("out/report.json")).unwrap();
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    signal(child, "-INT").ends(8);
+    let report = home.document("out/report.json");
     let taken = report["plan"]["rounds"].as_u64().unwrap_or_else(|| panic!("{report}"));
     assert!((1..100_000).contains(&taken), "{taken}");
 }
@@ -161,9 +166,8 @@ fn an_interrupted_experiment_reports_the_rounds_it_took() {
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn ranks_are_refused_by_a_program_without_them() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    run(folder.path(), &with(&["--ranks", "1,2", "--out", "e"]))
-        .fails(2, &["built without MPI", "cargo build --release --features mpi"]);
-    assert!(!folder.path().join("e").exists());
+    let home = Home::with_tiny();
+    let words = ["built without MPI", "cargo build --release --features mpi"];
+    home.fails(&format!("{SMALL} --ranks 1,2 --out e"), 2, &words);
+    assert!(!home.exists("e"));
 }

@@ -1,6 +1,6 @@
-//! `knockout logs` from outside: the document, and inputs that are no logs.
+//! `knockout logs` from outside: the document, and inputs that are not logs.
 
-use crate::support::run_in;
+use crate::support::Home;
 use std::fmt::Write as _;
 
 /// Two epochs of 40 steps at two a second; every bar line begins with a carriage return.
@@ -23,9 +23,9 @@ fn log() -> String {
 
 #[test]
 fn rows_have_the_promised_keys() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("run.log"), log()).unwrap();
-    let document = run_in(folder.path(), &["logs", "run.log", "--json"]).json();
+    let home = Home::empty();
+    home.write("run.log", log());
+    let document = home.json("logs run.log --json");
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     for (epoch, row) in rows.iter().enumerate() {
@@ -38,16 +38,12 @@ fn rows_have_the_promised_keys() {
         assert!((figure("it_per_s") - 2.0).abs() < 0.05, "{row}");
         assert!(figure("low") <= 2.0 && figure("high") >= 2.0, "{row}");
     }
-    let text = run_in(folder.path(), &["logs", "run.log", "run.log"]).ok().stdout;
-    assert!(
-        text.contains("training") && text.contains("What an average over printed figures contains"),
-        "{text}"
-    );
+    home.ok("logs run.log run.log").prints(&["training", "What an average over printed figures contains"]);
 }
 
 #[test]
-fn what_is_no_log_is_3_with_a_next_step() {
-    let folder = tempfile::tempdir().unwrap();
+fn a_file_that_is_not_a_log_is_3_with_a_next_step() {
+    let home = Home::empty();
     let junk: Vec<u8> = (0..4000_u32).map(|i| (i * 7919 % 251) as u8).collect();
     for (name, bytes, word) in [
         ("empty.log", &b""[..], "tee run.log"),
@@ -56,15 +52,15 @@ fn what_is_no_log_is_3_with_a_next_step() {
         ("packed.log", &[0x1f, 0x8b, 8, 0, 0, 0], "gunzip"),
         ("junk.log", &junk, "not a text log"),
     ] {
-        std::fs::write(folder.path().join(name), bytes).unwrap();
-        let ran = run_in(folder.path(), &["logs", name, "--json"]).fails(3, &[name, word]);
-        assert!(ran.stdout.is_empty());
+        home.write(name, bytes);
+        let ran = home.fails(&format!("logs {name} --json"), 3, &[name, word]);
+        assert_eq!(ran.stdout, "");
     }
 }
 
 #[test]
 fn a_missing_log_or_a_folder_is_2() {
-    let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), &["logs", "none.log"]).fails(2, &["none.log", "does not exist"]);
-    run_in(folder.path(), &["logs", "."]).fails(2, &["folder"]);
+    let home = Home::empty();
+    home.fails("logs none.log", 2, &["none.log", "does not exist"]);
+    home.fails("logs .", 2, &["folder"]);
 }

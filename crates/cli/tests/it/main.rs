@@ -1,27 +1,33 @@
-//! Integration tests of the crate, one module per subject.
+//! Integration tests of the program: a file for each command, then files for what several commands share.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod annotations;
-mod bounds;
+mod baseline;
 mod compare;
-mod data;
+mod config;
+mod data_import;
+mod data_precompute;
+mod data_show;
+mod data_synth;
 mod evaluate;
 mod experiment;
-mod features;
-mod first_day;
-mod generated;
-mod hetero;
-mod import;
-mod links;
+mod explain;
 mod logs;
-mod outputs;
-mod places;
-mod precompute;
 mod predict;
 mod profile;
-mod screen_alone;
+mod resume;
+mod runs;
+mod trace_analyze;
+mod trace_compare;
+mod trace_convert;
+mod train;
+
+mod awkward_paths;
+mod concurrency;
+mod generated;
+mod limits;
+mod output_files;
 mod snapshots;
 mod support;
-mod trace;
-mod train;
+mod symbolic_links;
+mod usage;
 mod written_before;

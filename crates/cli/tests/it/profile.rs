@@ -1,137 +1,152 @@
-//! `profile` from the command line, on the tiny yeast: its page, its folder, a run beside it, and delays put into phases.
+//! `knockout profile`: its folder, its page, another run beside it, and delays put into phases.
 
 #![cfg(feature = "lab")]
 
-use crate::support;
-use crate::support::run_in as run;
+use crate::support::{Home, texts};
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
 
-const PROFILE: [&str; 10] =
-    ["profile", "tiny", "--model", "dango", "--steps", "4", "--batch", "100", "model.width=16", "-q"];
+const PROFILE: &str = "profile tiny --model dango --steps 4 --batch 100 model.width=16 -q";
 
-fn tiny(folder: &Path) {
-    run(folder, &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
+fn phases(profile: &Value) -> Vec<(&str, f64)> {
+    let rows = profile["phases"].as_array().unwrap().iter();
+    rows.map(|row| (row["name"].as_str().unwrap(), row["wall_s"].as_f64().unwrap())).collect()
 }
 
-fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    PROFILE.iter().chain(more).copied().collect()
+#[test]
+fn phases_of_every_mode_sum_to_the_step() {
+    let home = Home::with_tiny();
+    for (mode, computed) in [("data", 0), ("full", 5)] {
+        let profile = home.json(&format!("{PROFILE} --mode {mode} --json"));
+        assert_eq!(profile["steps"], 4);
+        let sum: f64 = phases(&profile).iter().map(|phase| phase.1).sum();
+        let step = profile["wall_s_per_step"].as_f64().unwrap();
+        assert!((sum - step).abs() <= 0.01 * step, "{sum} {step}");
+        let named = ["forward", "loss", "backward", "clip", "optimiser"];
+        assert_eq!(
+            phases(&profile).iter().filter(|phase| named.contains(&phase.0)).count(),
+            computed,
+            "{mode}"
+        );
+    }
 }
 
-/// The document inside a page.
-fn drawn(page: &str) -> Value {
+#[test]
+fn a_batch_larger_than_the_training_part_is_reported() {
+    let words = "samples, so that is the batch that was measured, not 16,384";
+    Home::with_tiny()
+        .ok("profile tiny --model dango --steps 1 --no-trace --batch 16384 model.width=16")
+        .warns(&[words]);
+}
+
+#[test]
+fn the_page_has_the_figures_and_spans_of_the_run() {
+    let home = Home::with_tiny();
+    let profile = home.json(&format!("{PROFILE} --out a --html a.html --json"));
+    let page = home.read("a.html");
+    assert_eq!(page, home.read("a/report.html"));
     let start = page.find("id=\"data\">").unwrap() + 10;
-    serde_json::from_str(&page[start..start + page[start..].find("</script>").unwrap()]).unwrap()
-}
-
-#[test]
-fn a_batch_that_the_training_part_cannot_fill_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let args = [
-        "profile",
-        "tiny",
-        "--model",
-        "dango",
-        "--steps",
-        "1",
-        "--no-trace",
-        "--batch",
-        "16384",
-        "model.width=16",
-    ];
-    let said = run(folder.path(), &args).ok().stderr;
-    assert!(said.contains("samples, so that is the batch that was measured, not 16,384"), "{said}");
-    // Nor is a larger one a switch worth trying.
-    let args = [
-        "experiment",
-        "tiny",
-        "--models",
-        "dango",
-        "--ablate",
-        "--rounds",
-        "1",
-        "--steps",
-        "1",
-        "--batch",
-        "16384",
-    ];
-    let found = run(folder.path(), &[&args[..], &["--out", "e", "--json", "model.width=16"]].concat()).json();
-    let others = found["ablation"][0]["not_applicable"].as_array().unwrap();
-    let reason = others.iter().find(|row| row[0] == "larger batch").unwrap()[1].as_str().unwrap();
-    assert!(reason.starts_with("one batch holds the whole training part"), "{reason}");
-}
-
-#[test]
-fn the_page_of_a_run_holds_its_figures_and_its_spans() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let profile = run(folder.path(), &with(&["--out", "a", "--html", "a.html", "--json"])).json();
-    let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
-    assert_eq!(page, fs::read_to_string(folder.path().join("a/report.html")).unwrap());
-    let pictures = drawn(&page);
+    let end = start + page[start..].find("</script>").unwrap();
+    let pictures: Value = serde_json::from_str(&page[start..end]).unwrap();
     let picture = |kind: &str| {
         let found = pictures.as_array().unwrap().iter().find(|picture| picture["kind"] == kind);
         found.unwrap_or_else(|| panic!("no {kind}"))["data"].clone()
     };
     let steps = picture("steps");
     assert_eq!(steps["steps"].as_array().unwrap().len(), 4);
-    let names = |rows: &Value| -> Vec<String> {
-        rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(names(&steps["categories"]), names(&profile["phases"]));
+    assert_eq!(texts(&steps["categories"], "name"), texts(&profile["phases"], "name"));
     let flame = picture("flame");
-    let flame = flame["names"].as_array().unwrap();
     for name in ["steps", "backward", "forward/sage1"] {
-        assert!(flame.iter().any(|have| have == name), "{name}: {flame:?}");
+        assert!(flame["names"].as_array().unwrap().iter().any(|have| have == name), "{name}: {flame}");
     }
-    // The buffers of the engine are counted, in the document and in the trace.
-    assert!(profile["pool_bytes"].as_u64().unwrap() > 0);
-    assert_eq!(profile["per_step"]["pool_bytes"].as_array().unwrap().len(), 4);
-    run(folder.path(), &["trace", "convert", "a/trace.json.gz", "plain.json", "-q"]).ok();
-    let trace = fs::read_to_string(folder.path().join("plain.json")).unwrap();
-    assert!(trace.contains("pool bytes") && trace.contains("rss bytes"));
-
-    // Another run beside it: equal conditions have ratios, others are named and have none.
-    let text = run(folder.path(), &with(&["--html", "b.html", "--against", "a"])).ok().stdout;
-    assert!(text.contains("Conditions are equal") && text.contains("Per sample"), "{text}");
-    let beside = fs::read_to_string(folder.path().join("b.html")).unwrap();
-    assert!(beside.contains("id=\"comparison-samples\"") && beside.contains("a: a · b: "), "{text}");
-    assert!(beside.contains("id=\"flame\""), "the page has spans although no folder keeps them");
-    let text = run(folder.path(), &with(&["--against", "a", "--no-trace"])).ok().stdout;
-    assert!(text.contains("No ratio") && text.contains("profiler"), "{text}");
-    run(folder.path(), &with(&["--against", "nowhere"])).fails(2, &["nowhere does not exist"]);
-    run(folder.path(), &with(&["--out", "a"])).fails(2, &["choose another name or remove it first"]);
 }
 
-/// A sleep in one phase of a real run is found in that phase, and nowhere else.
+#[test]
+fn buffers_are_counted_in_the_document_and_in_the_trace() {
+    let home = Home::with_tiny();
+    let profile = home.json(&format!("{PROFILE} --out a --json"));
+    assert!(profile["pool_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(profile["per_step"]["pool_bytes"].as_array().unwrap().len(), 4);
+    home.ok("trace convert a/trace.json.gz plain.json -q");
+    let trace = home.read("plain.json");
+    assert!(trace.contains("pool bytes") && trace.contains("rss bytes"));
+    home.ok("trace analyze a/trace.json.gz -q");
+}
+
+#[test]
+fn a_run_of_equal_conditions_has_ratios_beside_it() {
+    let home = Home::with_tiny();
+    home.ok(&format!("{PROFILE} --out a"));
+    home.ok(&format!("{PROFILE} --html b.html --against a")).prints(&["Conditions are equal", "Per sample"]);
+    let page = home.read("b.html");
+    for part in ["id=\"comparison-samples\"", "a: a · b: ", "id=\"flame\""] {
+        assert!(page.contains(part), "{part}");
+    }
+    home.ok(&format!("{PROFILE} --against a --no-trace")).prints(&["No ratio", "profiler"]);
+}
+
+#[test]
+fn profiles_of_unlike_modes_are_7_unless_declared() {
+    let home = Home::with_tiny();
+    for mode in ["data", "full"] {
+        home.ok(&format!("{PROFILE} --mode {mode} --out {mode}"));
+    }
+    home.fails("compare data full -q", 7, &["mode"]);
+    home.ok("compare data full --vary mode -q");
+}
+
+#[test]
+fn wrong_requests_are_2() {
+    let home = Home::with_tiny();
+    home.ok(&format!("{PROFILE} --no-trace --out a"));
+    for (more, words) in [
+        ("--against nowhere", "nowhere does not exist"),
+        ("--out a", "choose another name or remove it first"),
+        ("--steps 10 --wait 20 --active 5", "25"),
+    ] {
+        home.fails(&format!("profile tiny --model dango {more}"), 2, &[words]);
+    }
+}
+
+#[test]
+fn every_route_of_hetero_takes_its_processor() {
+    let home = Home::with_tiny();
+    home.ok("-q data precompute tiny --masks --samples 2000 --out masks");
+    let small = "model.width=8 model.gin_hidden=8 model.gin_linears=2 model.layers=1 model.pair_hidden=4 model.local_heads=2";
+    for (route, more, processor) in [
+        ("changed-rows", "", "perturbation"),
+        ("node-mask", "", "perturbation"),
+        ("edge-mask", "", "mask"),
+        ("edge-mask", "loader.processor=saved-masks loader.store=masks", "saved-masks"),
+        ("rebuilt", "", "subgraph"),
+    ] {
+        let profile = format!("profile tiny --model hetero --steps 1 --batch 4 --json -q {small}");
+        let profile = home.json(&format!("{profile} model.route={route} {more}"));
+        assert_eq!(profile["conditions"]["processor"], processor);
+        assert_eq!(profile["samples"], 4);
+    }
+}
+
+/// A sleep in one phase of a real run is found in that phase, and in no other.
 #[test]
 fn a_delay_in_any_phase_is_found_in_that_phase() {
     const DELAY_S: f64 = 0.025;
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let plain = run(folder.path(), &with(&["--json"])).json();
+    let home = Home::with_tiny();
+    let plain = home.json(&format!("{PROFILE} --json"));
     for phase in
         ["fetch", "process", "collate", "wait", "forward", "loss", "backward", "clip", "optimiser", "logging"]
     {
-        let delay = [("KNOCKOUT_TEST_DELAY", format!("{phase}:25"))];
-        let slow = support::run_with(folder.path(), &with(&["--json"]), &delay).json();
+        let delay = format!("{phase}:25");
+        let slow = home.run_with(&format!("{PROFILE} --json"), ("KNOCKOUT_TEST_DELAY", &delay)).json();
         let seconds = |run: &Value, name: &str| {
-            let row = run["phases"].as_array().unwrap().iter().find(|row| row["name"] == name).cloned();
-            row.map_or(0.0, |row| row["wall_s"].as_f64().unwrap())
+            phases(run).into_iter().find(|row| row.0 == name).map_or(0.0, |row| row.1)
         };
         assert!(seconds(&slow, phase) >= DELAY_S, "{phase}: {slow:#}");
         let longest =
             slow["verdict"].as_array().unwrap().iter().find(|v| v["about"] == "longest_phase").unwrap();
         assert!(longest["text"].as_str().unwrap().starts_with(&format!("{phase} takes ")), "{longest}");
-        let grown = slow["phases"].as_array().unwrap().iter().map(|row| {
-            let name = row["name"].as_str().unwrap();
-            (name, seconds(&slow, name) - seconds(&plain, name))
-        });
-        let most = grown.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        let growth = |row: &(&str, f64)| row.1 - seconds(&plain, row.0);
+        let most = phases(&slow).into_iter().max_by(|a, b| growth(a).total_cmp(&growth(b))).unwrap();
         assert_eq!(most.0, phase);
-        // Phases sum to the step, by how they are counted.
         let steps = slow["per_step"]["wall_nanos"].as_array().unwrap();
         for (step, wall) in steps.iter().enumerate() {
             let phases = slow["per_step"]["phases"].as_object().unwrap();

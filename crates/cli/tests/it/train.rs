@@ -1,37 +1,18 @@
-//! `train`, `evaluate RUN` and `profile` from the command line, on the tiny yeast.
+//! `knockout train`: what a run leaves, what it prints, and what is refused before it begins.
 
 #![cfg(feature = "lab")]
 
-use crate::support::run_in as run;
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::support::{Home, signal};
+use std::io::{BufRead as _, BufReader};
 use std::time::{Duration, Instant};
 
-fn tiny(folder: &Path) {
-    run(folder, &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
-}
-
-const SMALL: [&str; 4] = ["model.width=16", "--batch", "100", "-q"];
-
-fn train(folder: &Path, out: &str, more: &[&str]) -> Value {
-    let args: Vec<&str> = ["train", "tiny", "--model", "dango", "--json", "--out", out]
-        .into_iter()
-        .chain(SMALL)
-        .chain(more.iter().copied())
-        .collect();
-    run(folder, &args).json()
-}
+/// A short training of `tiny`.
+const SHORT: &str = "train tiny --model dango model.width=16 --batch 200 --epochs 2";
 
 #[test]
-fn a_run_is_whole_and_can_be_evaluated() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let trained = train(folder.path(), "run", &["--epochs", "2"]);
-    assert_eq!((trained["step"].as_u64(), trained["epoch"].as_u64()), (Some(32), Some(1)));
-    assert!(trained["val"]["pearson"].is_number() && trained["weights_hash"].is_string());
-    let names = [
+fn a_run_has_all_its_files() {
+    let home = Home::with_runs(&["seed-0"]);
+    for name in [
         "config.toml",
         "overrides.txt",
         "manifest.json",
@@ -40,286 +21,261 @@ fn a_run_is_whole_and_can_be_evaluated() {
         "log.txt",
         "split.parquet",
         "report.html",
-    ];
-    for name in names {
-        assert!(folder.path().join("run").join(name).exists(), "{name}");
-    }
-    let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-    let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
-    assert_eq!(last["weights_hash"], trained["weights_hash"]);
-
-    let evaluated = run(folder.path(), &["evaluate", "run", "--json", "-q"]).json();
-    let rows: Vec<&str> =
-        evaluated["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(rows, ["run", "stack", "additive-ridge"]);
-    // The file it left can be evaluated by itself, with the same figures.
-    let again =
-        run(folder.path(), &["evaluate", "--predictions", "run/predictions-test.parquet", "--json", "-q"])
-            .json();
-    assert_eq!(again["rows"][0]["pearson"], evaluated["rows"][0]["pearson"]);
-}
-
-#[test]
-fn several_seeds_have_a_spread_and_an_ensemble() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    for seed in ["1", "2", "3"] {
-        train(folder.path(), &format!("seed-{seed}"), &["--epochs", "2", "--seed", seed]);
-    }
-    let runs = ["evaluate", "seed-1", "seed-2", "seed-3", "--resamples", "100"];
-    let shown = run(folder.path(), &[&runs[..], &["--json", "-q"]].concat()).json();
-    let rows = shown["rows"].as_array().unwrap();
-    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["seed-1", "seed-2", "seed-3", "ensemble", "stack", "additive-ridge"]);
-
-    let spread = shown["spread"].as_array().unwrap();
-    let metrics: Vec<&str> = spread.iter().map(|row| row["metric"].as_str().unwrap()).collect();
-    assert_eq!(metrics, ["pearson", "spearman", "mse", "rmse", "mae"]);
-    for of in spread {
-        assert_eq!((&of["name"], &of["over"]), (&"dango".into(), &"weights".into()));
-        assert_eq!(of["seeds"], serde_json::json!([1, 2, 3]));
-        let values: Vec<f64> =
-            rows[..3].iter().map(|row| row[of["metric"].as_str().unwrap()].as_f64().unwrap()).collect();
-        assert_eq!(of["values"], serde_json::json!(values));
-        let mean = values.iter().sum::<f64>() / 3.0;
-        let sd = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
-        let [low, high] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick).unwrap());
-        for (key, expected) in [("mean", mean), ("sd", sd), ("low", low), ("high", high)] {
-            let found = of[key].as_f64().unwrap();
-            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{key}: {found} {expected}");
-        }
-        assert!(sd > 0.0, "another seed gives another model: {of}");
-    }
-    // The error of a mean is below the mean of the errors.
-    assert!(rows[3]["mse"].as_f64().unwrap() < spread[2]["mean"].as_f64().unwrap());
-    let pairs: Vec<(&str, &str)> = (shown["comparisons"].as_array().unwrap().iter())
-        .map(|pair| (pair["name"].as_str().unwrap(), pair["against"].as_str().unwrap()))
-        .collect();
-    let expected =
-        ["seed-1", "seed-2", "seed-3", "ensemble"].map(|name| [(name, "stack"), (name, "additive-ridge")]);
-    assert_eq!(pairs, expected.as_flattened());
-
-    let text = run(folder.path(), &runs).ok().stdout;
-    let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
-    assert!(line("spread of").contains("mean") && line("ensemble ").contains('['), "{text}");
-    assert_eq!(text.lines().filter(|line| line.starts_with("dango ")).count(), 5, "{text}");
-
-    // Alone, a run has neither.
-    let alone = run(folder.path(), &["evaluate", "seed-1", "--json", "-q", "--resamples", "100"]).json();
-    assert!(alone.get("spread").is_none());
-    assert_eq!(alone["rows"], serde_json::json!([rows[0], rows[4], rows[5]]));
-}
-
-#[test]
-fn runs_that_differ_in_more_than_the_seed_are_not_averaged() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    run(folder.path(), &["-q", "data", "synth", "other", "--preset", "tiny", "--seed", "9"]).ok();
-    let one = ["--max-steps", "1", "--epochs", "1"];
-    let make = |out: &str, more: &[&str]| {
-        train(folder.path(), out, &[&one[..], more].concat());
-    };
-    make("first", &["--seed", "1"]);
-    make("wide", &["--seed", "2", "model.width=32", "model.heads=2"]);
-    make("split", &["--seed", "2", "split.seed=7", "--split", "gene-disjoint"]);
-    make("again", &["--seed", "1", "run.checkpoint_every=3.0"]);
-    train(folder.path(), "longer", &["--seed", "2", "--epochs", "2", "loader.depth=2"]);
-    let hetero =
-        ["train", "tiny", "--model", "hetero", "--out", "hetero", "--seed", "2", "-q", "model.layers=1"];
-    run(folder.path(), &[&hetero[..], &["model.width=8"], &one].concat()).ok();
-    let elsewhere = ["train", "other", "--model", "dango", "--out", "elsewhere", "--seed", "2"];
-    run(folder.path(), &[&elsewhere[..], &SMALL, &one].concat()).ok();
-
-    for (other, words) in [
-        ("split", "split.scheme (\"random\" against \"gene-disjoint\"), split.seed (0 against 7)"),
-        ("elsewhere", "dataset ("),
     ] {
-        let refused = run(folder.path(), &["evaluate", "first", other]);
-        let said = format!("first and {other} cannot be compared record by record: they differ in ");
-        refused.fails(7, &[said.as_str(), words]);
-        assert!(!folder.path().join("first/predictions-test.parquet").exists(), "refused before any work");
+        assert!(home.exists(&format!("seed-0/{name}")), "{name}");
     }
-    run(folder.path(), &["evaluate", "first", "again"]).fails(7, &["the same seed, 1"]);
-    // Unlike runs of one dataset and split stand side by side, and are compared record by record.
-    for other in ["wide", "hetero"] {
-        let both = run(folder.path(), &["evaluate", "first", other, "--json", "-q", "--resamples", "50"]);
-        let both = both.json();
-        assert!(both.get("spread").is_none(), "{both}");
-        let names: Vec<&Value> = both["rows"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
-        assert_eq!(names, ["first", other, "stack", "additive-ridge"]);
-        let first = &both["comparisons"][0];
-        assert_eq!((&first["name"], &first["against"]), (&"first".into(), &other.into()));
-    }
-    // Length, saving and loading do not make another configuration; unlike lengths are mentioned.
-    let ran = run(folder.path(), &["evaluate", "first", "longer", "--state", "last"]).ok();
-    assert!(ran.stderr.contains("unlike numbers of epochs: first 1, longer 2"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_killed_run_goes_on_to_the_same_bits() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let steps = ["--max-steps", "300", "--epochs", "50"];
-    let whole = train(folder.path(), "whole", &steps);
-    let mut args = vec!["train", "tiny", "--model", "dango", "--out", "killed", "run.checkpoint_every=0"];
-    args.extend(SMALL.into_iter().chain(steps));
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("knockout"))
-        .current_dir(folder.path())
-        .args(&args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let checkpoints = folder.path().join("killed/checkpoints");
-    let deadline = Instant::now() + Duration::from_mins(1);
-    // Killed after some steps, in the middle of whatever it is doing.
-    while Instant::now() < deadline {
-        let newest =
-            fs::read_dir(&checkpoints).into_iter().flatten().flatten().map(|entry| entry.file_name()).max();
-        if newest.is_some_and(|name| &*name.to_string_lossy() >= "last-000007") {
-            break;
-        }
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let resumed = run(folder.path(), &["train", "--resume", "killed", "--json", "-q"]).json();
-    assert_eq!(resumed["step"], 300);
-    assert_eq!(resumed["weights_hash"], whole["weights_hash"]);
-    let lines = fs::read_to_string(folder.path().join("killed/metrics.jsonl")).unwrap();
-    let epochs: Vec<u64> = lines
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["epoch"].as_u64().unwrap())
-        .collect();
-    assert!(epochs.is_sorted_by(|a, b| a < b), "no epoch twice: {epochs:?}");
+fn the_document_is_the_last_line_of_the_metrics() {
+    let home = Home::with_tiny();
+    let trained = home.json(&format!("{SHORT} --out run --json -q"));
+    assert_eq!((trained["step"].as_u64(), trained["epoch"].as_u64()), (Some(16), Some(1)));
+    assert!(trained["val"]["pearson"].is_number() && trained["weights_hash"].is_string());
+    assert_eq!(home.weights("run"), trained["weights_hash"]);
 }
 
-#[cfg(unix)]
 #[test]
-fn a_signal_saves_and_says_how_to_go_on() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let mut args = vec!["train", "tiny", "--model", "dango", "--out", "run", "--epochs", "100000"];
-    args.extend(&SMALL[..3]);
-    let child = Command::new(assert_cmd::cargo::cargo_bin!("knockout"))
-        .current_dir(folder.path())
-        .args(&args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let metrics = folder.path().join("run/metrics.jsonl");
+fn epochs_are_printed_from_1_and_stored_from_0() {
+    let home = Home::with_tiny();
+    let parts = ["epoch 1/2: train loss", "interaction ", "reconstruction ", "alpha ", "samples/s"];
+    home.ok(&format!("{SHORT} --out run")).warns(&parts).prints(&["epoch 2 step 16"]);
+    let lines = home.metrics("run");
+    assert_eq!((lines.len(), &lines[1]["epoch"]), (2, &1.into()));
+    assert!(home.read("run/log.txt").starts_with("epoch 1 step 8: train loss "));
+}
+
+#[test]
+fn the_parts_of_the_loss_sum_to_it() {
+    let line = &Home::with_runs(&["seed-0"]).metrics("seed-0")[0];
+    let (parts, loss) = (&line["loss_parts"], line["train_loss"].as_f64().unwrap());
+    let part = |name: &str| parts[name].as_f64().unwrap();
+    let alpha = part("alpha");
+    let total = alpha * part("reconstruction") + (1.0 - alpha) * part("interaction");
+    assert!((total - loss).abs() < 1e-3 * loss.abs(), "{parts} make {loss}");
+}
+
+#[test]
+fn times_are_in_the_metrics_the_page_and_the_event_file() {
+    let home = Home::with_runs(&["seed-0"]);
+    let times = &home.metrics("seed-0")[1]["times"];
+    for time in ["train_seconds", "validation_seconds", "cpu_seconds", "samples_per_second"] {
+        assert!(times[time].as_f64().unwrap() > 0.0, "{time} of {times}");
+    }
+    let page = home.read("seed-0/report.html");
+    for part in ["Time of an epoch", "reconstruction", "additive ridge", "(epoch ", "CPU time"] {
+        assert!(page.contains(part), "{part:?} is not in the page");
+    }
+    let events = home.names("seed-0").into_iter().find(|name| name.starts_with("events.")).unwrap();
+    let events = std::fs::read(home.path("seed-0").join(events)).unwrap();
+    let events = String::from_utf8_lossy(&events);
+    for tag in ["time/samples_per_second", "epoch/reconstruction", "time/validation_seconds"] {
+        assert!(events.contains(tag), "{tag}");
+    }
+}
+
+#[test]
+fn a_long_run_estimates_its_time_at_once() {
+    let home = Home::with_tiny();
+    let mut child = home.start("train tiny --model dango --epochs 1000000 --out run");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let estimate = lines.by_ref().map(Result::unwrap).find(|line| line.contains(" per epoch on "));
+    // The program ends when it has written the rest of its messages.
+    let rest = std::thread::spawn(move || lines.for_each(drop));
+    signal(child, "-TERM").ends(8);
+    rest.join().unwrap();
+    let estimate = estimate.unwrap();
+    assert!(estimate.starts_with("about ") && estimate.contains("the run takes about"), "{estimate}");
+}
+
+#[test]
+fn a_signal_saves_and_prints_the_command_that_resumes() {
+    let home = Home::with_tiny();
+    let child = home.start("train tiny --model dango --out run --epochs 100000 model.width=16 --batch 100");
     let deadline = Instant::now() + Duration::from_mins(1);
-    while Instant::now() < deadline && fs::metadata(&metrics).map_or(0, |found| found.len()) == 0 {
+    while Instant::now() < deadline
+        && std::fs::metadata(home.path("run/metrics.jsonl")).map_or(0, |file| file.len()) == 0
+    {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(8));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("knockout train --resume run"));
+    signal(child, "-TERM").fails(8, &["knockout train --resume run"]);
     // Nothing is predicted for the page of a run that was stopped: for a large model that takes minutes.
-    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    let page = home.read("run/report.html");
     assert!(page.contains("Stopped before its end") && page.contains("validation Pearson"));
     assert!(!page.contains("Validation part, last state"));
-    run(folder.path(), &["train", "--resume", "run", "--max-time", "0s", "-q"]).fails(8, &["--resume run"]);
+    home.fails("train --resume run --max-time 0s -q", 8, &["--resume run"]);
 }
 
 #[test]
-fn a_diverging_run_has_its_own_exit_code() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let args =
-        ["train", "tiny", "--model", "dango", "-q", "optimiser.learning_rate=1e30", "optimiser.clip_norm=0"];
-    run(folder.path(), &args).fails(4, &["diverged", "is not finite"]);
+fn a_diverging_run_is_4() {
+    let train = "train tiny --model dango -q optimiser.learning_rate=1e30 optimiser.clip_norm=0";
+    Home::with_tiny().fails(train, 4, &["diverged", "is not finite"]);
 }
 
 #[test]
-fn bad_requests_say_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let refused = |args: &[&str], expected: &str| {
-        run(folder.path(), args).fails(2, &[expected]);
-    };
-    refused(
-        &["train", "tiny", "--model", "dango", "optimiser.learning_rte=1"],
-        "did you mean \"optimiser.learning_rate\"",
-    );
-    refused(
-        &["train", "tiny", "--model", "dango", "model.networks=[{name=\"telepathy\",lambda=1.0}]"],
-        "no network \"telepathy\"",
-    );
-    refused(&["train", "tiny", "--model", "dango", "model.networks=[]"], "no network is configured");
-    refused(&["train", "tiny", "--model", "dango", "model.heads=3"], "model.width");
-    refused(&["train", "tiny", "--model", "dango", "split.val=0.0"], "val");
-    refused(&["train", "--resume", "nowhere"], "not a run directory");
-    refused(&["evaluate", "nowhere"], "not a run directory");
-    refused(&["profile", "tiny", "--model", "dango", "--steps", "10", "--wait", "20", "--active", "5"], "25");
-    assert!(!folder.path().join("runs").exists(), "a refused run leaves nothing behind");
-    train(folder.path(), "run", &["--epochs", "1"]);
-    refused(&["train", "tiny", "--model", "dango", "--out", "run"], "exists already");
-    refused(&["train", "--resume", "run", "model.width=32"], "width");
-}
-
-#[test]
-fn a_models_configuration_can_be_seen() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    let shown = run(
-        folder.path(),
-        &["config", "show", "--model", "dango", "--data", "tiny", "model.width=32", "--json"],
-    )
-    .json();
-    assert_eq!((&shown["model"]["name"], &shown["model"]["width"]), (&"dango".into(), &32.into()));
-    assert!(
-        shown["model"]["networks"].as_array().unwrap().iter().all(|network| network["lambda"].is_number())
-    );
-    run(folder.path(), &["config", "show", "--model", "dango"]).fails(2, &["--data"]);
-}
-
-#[test]
-fn a_damaged_checkpoint_offers_the_one_before() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    train(folder.path(), "run", &["--epochs", "3"]);
-    let checkpoints = folder.path().join("run/checkpoints");
-    let newest = fs::read_dir(&checkpoints)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("last-")))
-        .max()
-        .unwrap();
-    let weights = newest.join("weights.safetensors");
-    let mut bytes = fs::read(&weights).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&weights, bytes).unwrap();
-    run(folder.path(), &["train", "--resume", "run", "--epochs", "4"]).fails(3, &["damaged", "last-000002"]);
-}
-
-#[test]
-fn a_profile_adds_up_and_can_be_compared() {
-    let folder = tempfile::tempdir().unwrap();
-    tiny(folder.path());
-    for (mode, phases) in [("data", 0), ("full", 5)] {
-        let out = format!("p-{mode}");
-        let args = [
-            "profile", "tiny", "--model", "dango", "--mode", mode, "--steps", "4", "--json", "-q", "--out",
-            &out,
-        ];
-        let profile = run(folder.path(), &args).json();
-        assert_eq!(profile["steps"], 4);
-        let rows = profile["phases"].as_array().unwrap();
-        let sum: f64 = rows.iter().map(|row| row["wall_s"].as_f64().unwrap()).sum();
-        let step = profile["wall_s_per_step"].as_f64().unwrap();
-        assert!((sum - step).abs() <= 0.01 * step, "{sum} {step}");
-        let named = ["forward", "loss", "backward", "clip", "optimiser"];
-        assert_eq!(
-            rows.iter().filter(|row| named.contains(&row["name"].as_str().unwrap())).count(),
-            phases,
-            "{mode}"
-        );
+fn wrong_settings_are_2_and_leave_no_run() {
+    let home = Home::with_tiny();
+    for (settings, words) in [
+        ("optimiser.learning_rte=1", "did you mean \"optimiser.learning_rate\""),
+        (r#"'model.networks=[{name="telepathy",lambda=1.0}]'"#, "no network \"telepathy\""),
+        ("model.networks=[]", "no network is configured"),
+        (r#"'model.networks=[{name="physical",lambda=1.0},{name="physical",lambda=1.0}]'"#, "twice"),
+        ("model.heads=3", "model.width"),
+        ("split.val=0.0", "val"),
+        ("split.fold=five", "0/5"),
+        ("split.fold=5/5", "fold 5 of 5"),
+        ("split.file=nowhere.parquet", "nowhere.parquet"),
+        // Keys of other programs.
+        ("lr=0.1", "did you mean \"optimiser.learning_rate\"?"),
+        ("batch_size=8", "did you mean \"batch\"?"),
+        ("optimizer.lr=0.1", "did you mean \"optimiser.learning_rate\"?"),
+        ("optimizer.weight_decay=0", "did you mean \"optimiser.weight_decay\"?"),
+        ("+trainer.max_epochs=3", "did you mean \"epochs\"?"),
+        ("data_module.num_workers=2", "did you mean \"loader.threads\"?"),
+        ("--lr 0.1", "optimiser.learning_rate=VALUE"),
+    ] {
+        home.fails(&format!("train tiny --model dango {settings}"), 2, &[words]);
     }
-    run(folder.path(), &["trace", "analyze", "p-full/trace.json.gz", "-q"]).ok();
-    run(folder.path(), &["compare", "p-data", "p-full", "-q"]).fails(7, &["mode"]);
-    run(folder.path(), &["compare", "p-data", "p-full", "--vary", "mode", "-q"]).ok();
+    for (settings, words) in [
+        ("model.route=rebuilt model.norm=graph", "use node-mask"),
+        ("model.route=edge-mask model.self_loops=add", "as-stored"),
+        (r#"'model.networks=["physical", "nothing"]'"#, "no network \"nothing\""),
+        ("model.local_heads=7", "heads must divide"),
+        ("model.dropout=1.0", "less than 1"),
+        ("model.rute=rebuilt", "did you mean \"model.route\""),
+    ] {
+        home.fails(&format!("train tiny --model hetero -q {settings}"), 2, &[words]);
+    }
+    assert!(!home.exists("runs"));
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_2() {
+    let home = Home::with_tiny();
+    for model in ["dango", "hetero"] {
+        for (setting, words) in [
+            ("model.width=1000000", ["needs about", "available"]),
+            ("model.width=9223372036854775807", ["model.width", "1048576"]),
+            ("loader.depth=1000000000", ["loader.depth", "4096"]),
+            ("batch=9223372036854775807", ["batch", "2147483647"]),
+        ] {
+            home.fails(&format!("train tiny --model {model} --max-steps 1 -q {setting}"), 2, &words);
+        }
+    }
+    assert!(!home.exists("runs"));
+}
+
+#[test]
+fn a_run_is_not_overwritten() {
+    let home = Home::with_runs(&["seed-0"]);
+    home.fails("train tiny --model dango --out seed-0", 2, &["exists already", "--resume", "--out"]);
+}
+
+#[test]
+fn what_cannot_be_solved_leaves_no_run() {
+    let home = Home::empty();
+    let rows: Vec<String> = (0..12).map(|row| format!("G{}\tH{}\t0.{row}\n", row % 4, row / 4)).collect();
+    home.write("mini.tsv", format!("gene_a\tgene_b\tscore\n{}", rows.concat()));
+    home.ok("-q data import mini --screen mini.tsv");
+    home.fails("train mini --out run split.val=0.01", 2, &["raise split.val"]);
+    assert!(!home.exists("run"));
+    home.ok("-q train mini --out run split.val=0.3");
+}
+
+#[test]
+fn the_ridge_inside_a_stack_is_not_called_the_additive_ridge() {
+    // The baseline of that name has no query pairs.
+    let ran =
+        Home::with_tiny().ok("train tiny --out stack").warns(&["ridge of genes and query pairs, alpha"]);
+    assert!(!ran.stderr.contains("additive ridge"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_keeps_a_copy_of_its_split_file() {
+    let home = Home::with_tiny();
+    home.ok("data split tiny --split pair-disjoint --folds 5 --fold 2 -q --out fold.parquet");
+    home.ok(&format!("{SHORT} -q --out file split.file=fold.parquet"));
+    home.ok(&format!("{SHORT} -q --out fold split.fold=2/5 --split pair-disjoint"));
+    assert_eq!(home.weights("file"), home.weights("fold"), "the same rows give the same weights");
+    let config = home.read("file/config.toml");
+    assert!(config.contains("fold = \"2/5\"") && config.contains("scheme = \"pair-disjoint\""), "{config}");
+    std::fs::remove_file(home.path("fold.parquet")).unwrap();
+    home.ok("evaluate file -q --resamples 50");
+    let alone = home.json("evaluate --predictions file/predictions-test.parquet --json --resamples 50");
+    assert_eq!(alone["rows"][2]["name"], "additive-ridge");
+    home.ok("train --resume file --epochs 3 -q");
+}
+
+#[test]
+fn settings_that_contradict_a_split_file_are_refused() {
+    let home = Home::with_tiny();
+    home.ok("data split tiny --split pair-disjoint --folds 5 --fold 2 -q --out fold.parquet");
+    for (more, words) in [
+        ("--split gene-disjoint", "made with split.scheme=pair-disjoint"),
+        ("split.fold=1/5", "made with split.fold=2/5, not 1/5"),
+    ] {
+        home.fails(&format!("train tiny --model dango split.file=fold.parquet {more}"), 2, &[words]);
+    }
+    home.fails("train tiny --model dango split.file=tiny/samples.parquet", 3, &["split file"]);
+}
+
+#[test]
+fn the_configuration_of_a_run_trains_the_same_run() {
+    let home = Home::with_tiny();
+    home.ok(&format!(r#"{SHORT} -q --out first --seed 3 'model.networks=[{{name="physical",lambda=0.5}}]'"#));
+    home.ok("train tiny --config first/config.toml --out second -q");
+    assert_eq!(home.weights("first"), home.weights("second"));
+    assert_eq!(home.read("first/config.toml"), home.read("second/config.toml"));
+}
+
+#[test]
+fn a_wrong_configuration_file_is_2() {
+    let home = Home::with_tiny();
+    home.write("dango.toml", "[model]\nname = \"dango\"\n");
+    home.write("bad.toml", "batch = \n");
+    home.fails("train tiny --model hetero --config dango.toml", 2, &["one of --model dango, not of hetero"]);
+    home.fails("train tiny --config nowhere.toml", 2, &["nowhere.toml"]);
+    home.fails("train tiny --config bad.toml", 2, &["bad.toml is not TOML"]);
+}
+
+#[test]
+fn a_model_on_stored_masks_or_indices_becomes_the_same() {
+    let home = Home::with_tiny();
+    home.ok("-q data precompute tiny --indices");
+    home.ok("-q data precompute tiny --masks --out elsewhere");
+    let train = |out: &str, keys: &str| {
+        home.ok(&format!("train tiny --model dango --max-steps 4 --batch 50 -q --out {out} {keys}"));
+        home.weights(out)
+    };
+    let plain = train("plain", "");
+    assert_eq!(train("indices", "loader.processor=saved-indices loader.threads=2"), plain);
+    assert_eq!(train("masks", "loader.processor=saved-masks loader.store=elsewhere"), plain);
+    // A run may be resumed with another processor.
+    home.ok("-q train --resume indices --max-steps 8");
+    home.ok("-q train --resume plain --max-steps 8 loader.processor=saved-indices");
+    assert_eq!(home.weights("indices"), home.weights("plain"));
+}
+
+#[test]
+fn networks_are_required_by_models_that_use_them() {
+    let home = Home::empty();
+    home.write("t.tsv", "gene_a\tgene_b\tscore\nA\tB\t0.1\nA\tC\t0.2\n");
+    home.ok("-q data import set --screen t.tsv");
+    for model in ["dango", "hetero"] {
+        home.fails(&format!("train set --model {model}"), 2, &["no networks", "--network"]);
+    }
+}
+
+#[test]
+fn hetero_trains() {
+    let small = "model.width=8 model.gin_hidden=8 model.gin_linears=2 model.layers=1 model.pair_hidden=4 model.local_heads=2";
+    let train = format!("train tiny --model hetero --epochs 1 --batch 100 --json -q {small}");
+    assert_eq!(Home::with_tiny().json(&train)["step"].as_u64(), Some(16));
+}
+
+#[test]
+fn verbose_prints_changed_settings() {
+    Home::with_tiny()
+        .ok("train tiny --model dango --max-steps 1 model.width=32 -v")
+        .warns(&["set model.width=32"]);
 }

@@ -3,7 +3,7 @@
 //! The folder `written_before` was made with `KNOCKOUT_ISA=portable`; report pages and event files were left out.
 #![cfg(feature = "lab")]
 
-use crate::support::{Ran, run_with};
+use crate::support::{Home, Ran, copy};
 use std::path::Path;
 
 /// Runs with the test Pearson correlation and mean squared error that the old program printed.
@@ -15,40 +15,29 @@ const RUNS: [(&str, f64, f64); 5] = [
     ("stack", 0.360_708_239, 0.003_783_298),
 ];
 
-/// Copies the folder, because evaluating and resuming write into it.
-fn copied() -> tempfile::TempDir {
-    fn copy(from: &Path, to: &Path) {
-        std::fs::create_dir_all(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap() {
-            let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-            if from.is_dir() {
-                copy(&from, &to);
-            } else {
-                std::fs::copy(&from, &to).unwrap();
-            }
-        }
-    }
-    let home = tempfile::tempdir().unwrap();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/written_before"), home.path());
+/// Returns a copy of the folder, because evaluating and resuming write into it.
+fn home() -> Home {
+    let home = Home::empty();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/written_before"), &home.path("."));
     home
 }
 
-fn run(home: &Path, args: &[&str]) -> Ran {
-    run_with(home, args, &[("KNOCKOUT_ISA", "portable".to_owned())])
+fn run(home: &Home, line: &str) -> Ran {
+    home.run_with(line, ("KNOCKOUT_ISA", "portable"))
 }
 
 #[test]
 fn an_old_dataset_is_intact() {
-    let home = copied();
-    run(home.path(), &["data", "verify", "tiny"]).ok();
-    assert_eq!(run(home.path(), &["data", "show", "tiny", "--json"]).json()["samples"]["count"], 300);
+    let home = home();
+    run(&home, "data verify tiny").ok();
+    assert_eq!(run(&home, "data show tiny --json").json()["samples"]["count"], 300);
 }
 
 #[test]
 fn old_runs_evaluate_to_the_same_figures() {
-    let home = copied();
+    let home = home();
     for (name, pearson, mse) in RUNS {
-        let document = run(home.path(), &["evaluate", name, "--data", "tiny", "--json"]).json();
+        let document = run(&home, &format!("evaluate {name} --data tiny --json")).json();
         let row = &document["rows"][0];
         let near = |key: &str, old: f64| (row[key].as_f64().unwrap() - old).abs() < 1e-6;
         assert!(near("pearson", pearson) && near("mse", mse), "{name}: {row}");
@@ -57,15 +46,12 @@ fn old_runs_evaluate_to_the_same_figures() {
 
 #[test]
 fn an_old_run_resumes_to_the_same_bits() {
-    let home = copied();
-    run(home.path(), &["train", "--resume", "dango", "--data", "tiny", "--epochs", "2"]).ok();
-    let metrics = std::fs::read_to_string(home.path().join("dango/metrics.jsonl")).unwrap();
-    let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
-    assert_eq!(last["weights_hash"], "fc1d2a1f46f96737e9e75e89300df6fc8ac397fb063761dfeff3ef85834c6499");
+    let home = home();
+    run(&home, "train --resume dango --data tiny --epochs 2").ok();
+    assert_eq!(home.weights("dango"), "fc1d2a1f46f96737e9e75e89300df6fc8ac397fb063761dfeff3ef85834c6499");
 }
 
 #[test]
 fn an_old_profile_compares_with_itself() {
-    let home = copied();
-    run(home.path(), &["compare", "profile", "profile", "--json"]).json();
+    run(&home(), "compare profile profile --json").json();
 }
