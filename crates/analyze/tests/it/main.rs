@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod experiment;
-mod known_answers;
+mod planted_traces;
 mod recorded;
 mod reference;
 mod runs;

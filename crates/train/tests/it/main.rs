@@ -1,6 +1,7 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod base_runs;
 mod checkpoint;
 mod example;
 mod fit;
@@ -12,8 +13,6 @@ mod oracle;
 mod ranges;
 mod ranks;
 mod replay;
-mod resume;
 mod stored;
 mod switches;
 mod toy_model;
-mod upon;
