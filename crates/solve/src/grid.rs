@@ -195,6 +195,11 @@ impl Grid {
         &self.columns
     }
 
+    /// Returns whether rows and columns are the same genes: all sets are pairs.
+    pub(crate) fn is_symmetric(&self) -> bool {
+        self.pairs.len() == 0
+    }
+
     /// Returns the pairs that are rows, in the order of the rows.
     pub(crate) fn pair_rows(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.rows[self.rows.len() - self.pairs.len()..].iter().filter_map(|(row, _)| row.pair())

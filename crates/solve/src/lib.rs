@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`LowRankOptions`] | a ridge over genes and query pairs, and low-rank completion of its residuals |
 //! | [`NetworkKernelOptions`] | a Gaussian process over the cell's networks; also predicts genes without training records |
-//! | [`StackOptions`] | the weighted sum of both |
+//! | [`StackOptions`] | the weighted sum of both, of profile neighbours and of a profile kernel |
 //!
 //! The options of a model implement [`SolvedOptions`]. [`SolvedOptions::solve`] takes a [`Problem`], which is a cell with the [`Records`]
 //! of a training and a validation part, and returns a [`Solution`]. The solution predicts scores with standard deviations, and its
@@ -56,6 +56,8 @@ mod matrix;
 mod model;
 mod network_kernel;
 mod pair_products;
+mod process;
+mod profile;
 pub mod ridge;
 mod stack;
 mod tensor;
@@ -66,5 +68,6 @@ pub use least_squares::StackWeights;
 pub use low_rank::LowRankOptions;
 pub use model::{Choice, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting};
 pub use network_kernel::NetworkKernelOptions;
-pub use stack::StackOptions;
+pub use profile::ProfileOptions;
+pub use stack::{StackOptions, StackPart};
 pub use tensor::Tensor;

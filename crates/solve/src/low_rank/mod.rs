@@ -180,6 +180,10 @@ impl LowRank {
         Ok(Self { grid, additive, left, right, products: None, deviation, choices })
     }
 
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// Returns the additive part: the intercept and the effects of the genes and the query pair.
     pub(crate) fn additive(&self, set: &[u32]) -> f64 {
         self.additive.predict(&self.grid, set)

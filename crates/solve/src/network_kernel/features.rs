@@ -7,6 +7,7 @@
 
 use super::neighbourhood::Neighbourhoods;
 use crate::matrix::{Matrix, dot, gram, orthonormal_columns, product, symmetric_eigen};
+use crate::process::KernelFeatures;
 use crate::tensor::{Tensor, find, find_vector};
 use knockout_base::error::Error;
 use knockout_base::random::Rng;
@@ -21,18 +22,9 @@ const ROUNDS: usize = 2;
 /// Eigenvalues below this multiple of the largest are rounding.
 const MIN_EIGENVALUE: f64 = 1e-6;
 
-/// Features of all genes.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct NetworkFeatures {
-    /// Genes by directions; the last column is the constant.
-    pub(super) vectors: Matrix<f32>,
-    /// Variance of each gene in the networks beyond its features.
-    pub(super) residual: Vec<f32>,
-}
-
-impl NetworkFeatures {
-    /// Computes features in at most `rank` directions.
-    pub(super) fn new(
+impl KernelFeatures {
+    /// Computes features of all genes from networks, in at most `rank` directions; the last column is the constant.
+    pub(super) fn of_networks(
         networks: &[Neighbourhoods],
         mixture: &[f32],
         known: &[u32],
@@ -76,25 +68,6 @@ impl NetworkFeatures {
             *residual = (mixed.variance(gene) - dot(row, row)).max(0.0);
         }
         Self { vectors, residual }
-    }
-
-    /// Returns the number of genes.
-    pub(super) fn genes(&self) -> usize {
-        self.vectors.rows()
-    }
-
-    /// Returns the variance of a gene that it shares with no other: the nugget and the residual of its features.
-    pub(super) fn unshared_variance(&self, gene: usize, nugget: f32) -> f32 {
-        nugget + self.residual[gene]
-    }
-
-    /// Returns the features of some genes.
-    pub(super) fn select(&self, genes: &[u32]) -> Matrix<f32> {
-        let mut out = Matrix::zeros(genes.len(), self.vectors.columns());
-        for (row, &gene) in genes.iter().enumerate() {
-            out.row_mut(row).copy_from_slice(self.vectors.row(gene as usize));
-        }
-        out
     }
 
     pub(super) fn tensors(&self) -> [Tensor; 2] {
@@ -274,7 +247,7 @@ mod tests {
             network.add_similarity(&all, &known, weight, &mut similarity);
         }
         let worst = |rank: usize| {
-            let features = NetworkFeatures::new(&networks, &mixture, &known, genes, rank).vectors;
+            let features = KernelFeatures::of_networks(&networks, &mixture, &known, genes, rank).vectors;
             let found = product(&features, features.transposed());
             let entries = (0..genes).flat_map(|gene| (0..50).map(move |column| (gene, column)));
             entries.map(|(g, c)| (found.get(g, c) - similarity.get(g, c)).abs()).fold(0.0_f32, f32::max)

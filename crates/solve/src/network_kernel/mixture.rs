@@ -8,6 +8,7 @@ use super::neighbourhood::Neighbourhoods;
 use crate::grid::Grid;
 use crate::least_squares::non_negative_least_squares;
 use crate::matrix::{Matrix, product};
+use crate::profile::Profiles;
 use knockout_data::cell::GeneSetsRef;
 
 /// Number of genes that suffices for the regression.
@@ -23,7 +24,7 @@ pub(super) fn fit_weights(
     // Every k-th column and all rows.
     let stride = grid.columns().len().div_ceil(MAX_GENES).max(1);
     let genes: Vec<u32> = grid.columns().iter().copied().step_by(stride).collect();
-    let (residuals, is_measured) = as_matrices(grid, sets, residuals, stride);
+    let Profiles { residuals, is_measured } = Profiles::new(grid, sets, residuals, stride);
     let shared = product(is_measured.transposed(), &is_measured);
     let products = product(residuals.transposed(), &residuals);
     let similarities: Vec<Matrix<f32>> = networks
@@ -65,29 +66,4 @@ pub(super) fn fit_weights(
         }
     }
     found
-}
-
-/// Returns the mean residuals over the rows and every k-th column of the grid, and 1 for measured entries.
-fn as_matrices(
-    grid: &Grid,
-    sets: GeneSetsRef<'_>,
-    residuals: &[f64],
-    stride: usize,
-) -> (Matrix<f32>, Matrix<f32>) {
-    let mut sums = Matrix::<f32>::zeros(grid.rows().len(), grid.columns().len().div_ceil(stride));
-    let mut counts = sums.clone();
-    for (set, &residual) in sets.iter().zip(residuals) {
-        for (row, column) in grid.cells(set).iter().filter(|(_, column)| column % stride == 0) {
-            let column = column / stride;
-            sums.set(row, column, sums.get(row, column) + residual as f32);
-            counts.set(row, column, counts.get(row, column) + 1.0);
-        }
-    }
-    for (sum, count) in sums.values_mut().iter_mut().zip(counts.values_mut()) {
-        if *count > 0.0 {
-            *sum /= *count;
-            *count = 1.0;
-        }
-    }
-    (sums, counts)
 }

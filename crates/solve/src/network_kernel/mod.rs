@@ -3,12 +3,10 @@
 //! The covariance of two records depends on how similar their genes are in the cell's networks, so it predicts genes without training
 //! records. The similarity is a mixture of networks ([`mixture`]) in at most `model.rank` directions, which are computed from the sparse
 //! networks without a gene-by-gene matrix ([`features`]). The equations are solved by conjugate gradients on matrices of genes, never
-//! over pairs of records ([`field`], [`conjugate_gradients`]). The hyperparameters are chosen in [`trials`]; predictions come from
+//! over pairs of records ([`crate::process`]). The hyperparameters are chosen in [`trials`]; predictions come from
 //! [`tables`].
 
-mod conjugate_gradients;
 mod features;
-mod field;
 mod mixture;
 mod neighbourhood;
 mod setting;
@@ -22,10 +20,8 @@ use crate::error::{bad_tensor, check_memory, not_in_dataset, out_of_range};
 use crate::grid::Grid;
 use crate::model::{Choice, Problem, Solution, SolveObserver, SolvedOptions};
 use crate::pair_products::{PairForm, PairProducts};
+use crate::process::{ConjugateGradients, KernelFeatures, ProcessFields};
 use crate::tensor::{Tensor, find};
-use conjugate_gradients::ConjugateGradients;
-use features::NetworkFeatures;
-use field::ProcessFields;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, Cell, GeneSetsRef, Network};
 use neighbourhood::Neighbourhoods;
@@ -174,7 +170,7 @@ impl NetworkKernel {
             problem.train.scores.iter().map(|score| ((score - mean) / sd) as f32).collect();
         let sets = problem.train.sets.view();
         let features_of = |mixture: &[f32]| {
-            NetworkFeatures::new(&networks, mixture, &grid.genes(), gene_count, options.rank)
+            KernelFeatures::of_networks(&networks, mixture, &grid.genes(), gene_count, options.rank)
         };
 
         let saved = observer.saved(PART).filter(|saved| TriedMixture::is_in(saved));
@@ -261,6 +257,11 @@ impl NetworkKernel {
     /// Returns the mean of the training scores.
     pub(crate) fn mean(&self) -> f64 {
         f64::from(self.mean)
+    }
+
+    /// Returns the features of all genes.
+    pub(crate) fn features(&self) -> &KernelFeatures {
+        self.tables.features()
     }
 
     fn with_products(mut self) -> Self {

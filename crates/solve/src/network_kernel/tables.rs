@@ -1,21 +1,20 @@
 //! Predictions of the solved process from tables: a pair takes two inner products of short rows, a triple of a known query pair one
 //! lookup.
 
-use super::features::NetworkFeatures;
-use super::field::{ProcessFields, QueryKernel};
 use super::setting::KernelSetting;
 use super::variance::{PairVariance, TripleVariance};
 use crate::error::bad_tensor;
 use crate::grid::{Grid, RowKey, splits_of_triple};
 use crate::matrix::{Matrix, dot, product};
 use crate::pair_products::{GeneTableRows, PairForm};
+use crate::process::{KernelFeatures, ProcessFields, QueryKernel};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneSetsRef;
 
 /// Posterior means and variances of the process.
 pub(super) struct PosteriorTables {
-    features: NetworkFeatures,
+    features: KernelFeatures,
     grid: Grid,
     pairs: Option<PairTables>,
     triples: Option<TripleTables>,
@@ -58,7 +57,7 @@ impl PosteriorTables {
     pub(super) fn new(
         mut fields: ProcessFields,
         solution: &[f32],
-        features: NetworkFeatures,
+        features: KernelFeatures,
         grid: &Grid,
         setting: KernelSetting,
     ) -> Self {
@@ -82,7 +81,7 @@ impl PosteriorTables {
     }
 
     fn from_parts(
-        features: NetworkFeatures,
+        features: KernelFeatures,
         grid: Grid,
         setting: KernelSetting,
         pairs: Option<(Matrix<f32>, Vec<f32>)>,
@@ -104,6 +103,10 @@ impl PosteriorTables {
 
     pub(super) fn genes(&self) -> usize {
         self.features.genes()
+    }
+
+    pub(super) fn features(&self) -> &KernelFeatures {
+        &self.features
     }
 
     pub(super) fn grid(&self) -> &Grid {
@@ -188,7 +191,7 @@ impl PosteriorTables {
 
     pub(super) fn load(tensors: &[Tensor], genes: usize, setting: KernelSetting) -> Result<Self, Error> {
         let grid = Grid::load(tensors, genes)?;
-        let features = NetworkFeatures::load(tensors, genes)?;
+        let features = KernelFeatures::load(tensors, genes)?;
         let vector = |name: &str, length: usize| find_vector(tensors, name, length);
         let table = |name: &str, columns: usize| {
             let matrix = find(tensors, name)?.matrix_with_rows(genes)?;
@@ -251,10 +254,8 @@ mod tests {
         let genes = 12_u32;
         let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
         let residual = numbers(genes as usize).iter().map(|x| x.abs()).collect();
-        let features = NetworkFeatures {
-            vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)),
-            residual,
-        };
+        let features =
+            KernelFeatures { vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)), residual };
         let mut sets = GeneSets::default();
         (1..genes).for_each(|b| (0..b).filter(|a| (a + b) % 3 > 0).for_each(|a| sets.push(&[a, b])));
         for (a, b) in [(0, 1), (0, 2), (3, 5)] {

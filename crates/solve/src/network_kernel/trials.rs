@@ -4,12 +4,12 @@
 //! the best trial. With more than 1,500 genes, settings are tried on every k-th gene and on an equal share of the validation records
 //! of known and of new genes; the chosen setting is then solved from the beginning.
 
-use super::conjugate_gradients::{ConjugateGradients, ShiftedConjugateGradients};
-use super::features::NetworkFeatures;
-use super::field::{FieldCell, ProcessFields};
 use super::setting::KernelSetting;
 use crate::grid::Grid;
 use crate::model::{Records, SolveObserver, TriedSetting};
+use crate::process::{
+    ConjugateGradients, FieldCell, KernelFeatures, ProcessFields, ShiftedConjugateGradients,
+};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_base::stats::pearson;
@@ -90,7 +90,7 @@ impl SettingTrial {
 /// The trials with one mixture of networks and annotations.
 pub(super) struct TriedMixture {
     pub(super) mixture: Vec<f32>,
-    pub(super) features: NetworkFeatures,
+    pub(super) features: KernelFeatures,
     trials: Vec<SettingTrial>,
     /// The fields and the solver of the best trial, if the trials used all records.
     pub(super) fields: Option<ProcessFields>,
@@ -103,7 +103,7 @@ impl TriedMixture {
     /// Tries the settings with a mixture; `train` has the grid, the sets and their standardised scores.
     pub(super) fn new(
         mixture: Vec<f32>,
-        features: NetworkFeatures,
+        features: KernelFeatures,
         train: (&Grid, GeneSetsRef<'_>, &[f32]),
         val: &Records,
         observer: &mut dyn SolveObserver,
@@ -137,7 +137,7 @@ impl TriedMixture {
     pub(super) fn load(
         saved: &[Tensor],
         networks: usize,
-        features_of: impl Fn(&[f32]) -> NetworkFeatures,
+        features_of: impl Fn(&[f32]) -> KernelFeatures,
         observer: &mut dyn SolveObserver,
     ) -> Result<Self, Error> {
         let mixture = find_vector(saved, Self::MIXTURE, networks)?;
@@ -172,7 +172,7 @@ enum TrialRecords {
 impl SettingSearch {
     fn new(
         (grid, sets, scores): (&Grid, GeneSetsRef<'_>, &[f32]),
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         val: &Records,
     ) -> Self {
         let known = grid.genes();
@@ -205,7 +205,7 @@ impl SettingSearch {
     /// Tries all noises for each nugget, in the direction in which validation improves; then the weights of single genes.
     fn run(
         &mut self,
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         grid: &Grid,
         observer: &mut dyn SolveObserver,
     ) -> Vec<SettingTrial> {
@@ -246,7 +246,7 @@ impl SettingSearch {
     fn try_noises(
         &mut self,
         (nugget, single): (f32, f32),
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         grid: &Grid,
         trials: &mut Vec<SettingTrial>,
         observer: &mut dyn SolveObserver,

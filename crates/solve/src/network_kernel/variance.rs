@@ -4,14 +4,14 @@
 //! evenly over the genes. In the directions of the features, which are orthogonal over the known genes, the equations are then diagonal.
 //! A gene without records keeps its prior variance.
 
-use super::features::NetworkFeatures;
 use super::setting::KernelSetting;
 use crate::matrix::{Matrix, product};
 use crate::pair_products::{GeneTableRows, PairForm, PairProducts};
+use crate::process::KernelFeatures;
 use knockout_data::cell::GeneSetsRef;
 
 /// Returns the squared features, and their sums over the known genes.
-fn squared(features: &NetworkFeatures, known: &[u32]) -> (Matrix<f32>, Vec<f32>) {
+fn squared(features: &KernelFeatures, known: &[u32]) -> (Matrix<f32>, Vec<f32>) {
     let values = features.vectors.values().iter().map(|x| x * x).collect();
     let squares = Matrix::new(features.genes(), features.vectors.columns(), values);
     let mut sums = vec![0.0; squares.columns()];
@@ -33,7 +33,7 @@ pub(super) struct PairVariance {
 
 impl PairVariance {
     /// Computes the variances from the number of records of each gene.
-    pub(super) fn new(features: &NetworkFeatures, setting: KernelSetting, counts: &[f32]) -> Self {
+    pub(super) fn new(features: &KernelFeatures, setting: KernelSetting, counts: &[f32]) -> Self {
         let known = known(counts);
         let (squares, sums) = squared(features, &known);
         let (count, width) = (known.len().max(1) as f32, sums.len());
@@ -87,7 +87,7 @@ fn row_variance(a: f32, b: f32, single: f32) -> f32 {
 impl TripleVariance {
     /// Computes the variances from the numbers of records of each row and each array gene.
     pub(super) fn new(
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         setting: KernelSetting,
         rows: &[(u32, u32)],
         row_counts: &[f32],

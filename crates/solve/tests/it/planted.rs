@@ -6,7 +6,7 @@ use knockout_base::stats::pearson;
 use knockout_data::cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
 use knockout_solve::{
     LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveObserver, SolvedOptions,
-    StackOptions, Tensor,
+    StackOptions, StackPart, Tensor,
 };
 
 const GENES: usize = 60;
@@ -401,5 +401,119 @@ fn deviations_are_calibrated_and_wider_for_new_genes() {
         let pair =
             |a, b| solution.deviations([&[a, b][..]].into_iter().collect::<GeneSets>().view()).unwrap()[0];
         assert!(pair(55, 58) >= pair(1, 2));
+    }
+}
+
+/// Genes of a class have equal profiles, and no network reflects the classes.
+fn classes(seed: u64) -> [Records; 3] {
+    const CLASSES: usize = 20;
+    let mut rng = Rng::new(seed, "classes");
+    let effects: Vec<f64> = (0..CLASSES * CLASSES).map(|_| rng.normal()).collect();
+    let mut parts: [Records; 3] = Default::default();
+    for b in 0..GENES {
+        for a in 0..b {
+            let (low, high) = ((a % CLASSES).min(b % CLASSES), (a % CLASSES).max(b % CLASSES));
+            let part = &mut parts[rng.below(10).saturating_sub(7)];
+            part.sets.push(&[a as u32, b as u32]);
+            part.scores.push(effects[low * CLASSES + high] + 0.3 * rng.normal());
+        }
+    }
+    parts
+}
+
+#[test]
+fn profiles_improve_the_stack_if_classes_share_them() {
+    use StackPart::{LowRank, NetworkKernel, ProfileKernel, ProfileNeighbours};
+    let (cell, parts) = (cell(), classes(0));
+    let with = |list: &[StackPart]| {
+        solve(&StackOptions { parts: list.to_vec(), ..Default::default() }, &parts, &cell)
+    };
+    let (_, before) = with(&[LowRank, NetworkKernel]);
+    let (_, neighbours) = with(&[LowRank, NetworkKernel, ProfileNeighbours]);
+    let (whole, all) = with(&[LowRank, NetworkKernel, ProfileNeighbours, ProfileKernel]);
+    assert!(neighbours > before + 0.01 && all > before + 0.03, "{before} {neighbours} {all}");
+    assert!(chosen(&*whole, "stack.weight.profile_kernel") > 0.1);
+    // A part that is left out has the weight 0, and nothing is stored of it.
+    let (without, _) = with(&[LowRank, NetworkKernel]);
+    for part in ["profile_neighbours", "profile_kernel"] {
+        assert_eq!(chosen(&*without, &format!("stack.weight.{part}")), 0.0);
+        assert!(!without.tensors().iter().any(|tensor| tensor.name.starts_with(part)));
+        assert!(whole.tensors().iter().any(|tensor| tensor.name.starts_with(part)));
+    }
+    let (alone, _) = with(&[]);
+    for part in ["low_rank", "network_kernel", "profile_neighbours", "profile_kernel"] {
+        assert_eq!(chosen(&*alone, &format!("stack.weight.{part}")), 0.0);
+    }
+}
+
+#[test]
+fn pure_noise_is_predicted_by_its_mean() {
+    let cell = cell();
+    let mut found = Vec::new();
+    for seed in 0..4 {
+        let mut rng = Rng::new(seed, "pure noise");
+        let mut parts = classes(seed);
+        parts.iter_mut().flat_map(|part| &mut part.scores).for_each(|score| *score = rng.normal());
+        let (solution, _) = solve(&StackOptions::default(), &parts, &cell);
+        let weights =
+            solution.choices().into_iter().filter(|choice| choice.name.starts_with("stack.weight."));
+        let parts = weights.filter(|choice| !choice.name.ends_with("intercept"));
+        found.push(parts.map(|choice| choice.value).fold(0.0, f64::max));
+    }
+    assert!(found.iter().all(|&weight| weight == 0.0), "{found:?}");
+}
+
+#[test]
+fn a_sparse_screen_gains_and_loses_nothing_by_profiles() {
+    let cell = cell();
+    let [train, val, test] = parts(|_| false);
+    // One training record in ten: most genes share fewer than three partners.
+    let tenth = |records: &Records| {
+        let mut kept = Records::default();
+        for (set, &score) in records.sets.view().iter().zip(&records.scores).step_by(10) {
+            kept.sets.push(set);
+            kept.scores.push(score);
+        }
+        kept
+    };
+    let parts = [tenth(&train), val, test];
+    let before =
+        StackOptions { parts: vec![StackPart::LowRank, StackPart::NetworkKernel], ..StackOptions::default() };
+    let (_, before) = solve(&before, &parts, &cell);
+    let (_, now) = solve(&StackOptions::default(), &parts, &cell);
+    assert!((now - before).abs() < 0.03, "{before} {now}");
+}
+
+/// Earlier versions stored four weights, for all sets, and no profiles.
+#[test]
+fn a_stack_of_an_earlier_version_is_loaded() {
+    let (cell, parts) = (cell(), parts(|gene| gene >= 50));
+    let options =
+        StackOptions { parts: vec![StackPart::LowRank, StackPart::NetworkKernel], ..Default::default() };
+    let (now, _) = solve(&options, &parts, &cell);
+    let weights = [0.25, 0.5, 0.75, 1.5];
+    let mut tensors = now.tensors();
+    tensors.retain(|tensor| tensor.name != "stack.new_weights");
+    let stored = tensors.iter_mut().find(|tensor| tensor.name == "stack.weights").unwrap();
+    (stored.shape, stored.values) = (vec![4], weights.map(|weight| weight as f32).to_vec());
+    let before = StackOptions::default().load(&tensors, &cell).unwrap();
+    let problem = Problem { cell: &cell, train: &parts[0], val: &parts[1] };
+    let low_rank = LowRankOptions::default().solve(problem, &mut ()).unwrap();
+    let kernel = NetworkKernelOptions::default().solve(problem, &mut ()).unwrap();
+    let sets = parts[2].sets.view();
+    let additive: Vec<f64> = {
+        let mut tensors = low_rank.tensors();
+        for tensor in tensors.iter_mut().filter(|tensor| tensor.name.starts_with("low_rank.left")) {
+            tensor.values.fill(0.0);
+        }
+        LowRankOptions::default().load(&tensors, &cell).unwrap().predict(sets)
+    };
+    let (sums, kernel) = (low_rank.predict(sets), kernel.predict(sets));
+    for (i, found) in before.predict(sets).into_iter().enumerate() {
+        let expected = weights[0]
+            + weights[1] * additive[i]
+            + weights[2] * (sums[i] - additive[i])
+            + weights[3] * kernel[i];
+        assert!((found - expected).abs() < 1e-4, "{found} {expected}");
     }
 }

@@ -8,7 +8,7 @@ use knockout_base::error::Error;
 ///
 /// A shift of the diagonal leaves the Krylov space unchanged (Jegerlehner 1996). The directions are those of the smallest noise, and the
 /// solutions of the others are linear combinations of them. So are the predictions, which follow from the products with the covariance.
-pub(super) struct ShiftedConjugateGradients {
+pub(crate) struct ShiftedConjugateGradients {
     directions: Vec<Vec<f32>>,
     /// Residual for the smallest noise.
     residual: Vec<f32>,
@@ -31,7 +31,7 @@ struct ShiftedSystem {
 
 impl ShiftedConjugateGradients {
     /// Takes at most `steps` steps for ascending noises; `predict` reads predictions from the last product with the covariance.
-    pub(super) fn solve(
+    pub(crate) fn solve(
         fields: &mut ProcessFields,
         noises: &[f32],
         steps: usize,
@@ -71,18 +71,18 @@ impl ShiftedConjugateGradients {
     }
 
     /// Returns the predictions for the noise of an index.
-    pub(super) fn predictions(&self, index: usize) -> Vec<f32> {
+    pub(crate) fn predictions(&self, index: usize) -> Vec<f32> {
         combine(&self.systems[index].solution, &self.predictions)
     }
 
     /// Returns the solution for the noise of an index.
-    pub(super) fn solution(&self, index: usize) -> Vec<f32> {
+    pub(crate) fn solution(&self, index: usize) -> Vec<f32> {
         let solution = combine(&self.systems[index].solution, &self.directions);
         if solution.is_empty() { vec![0.0; self.residual.len()] } else { solution }
     }
 
     /// Returns a solver that continues with the noise of an index.
-    pub(super) fn solver(&self, index: usize) -> ConjugateGradients {
+    pub(crate) fn solver(&self, index: usize) -> ConjugateGradients {
         let system = &self.systems[index];
         let mut direction = combine(&system.direction, &self.directions);
         direction.resize(self.residual.len(), 0.0);
@@ -123,21 +123,21 @@ fn combine(coefficients: &[f64], vectors: &[Vec<f32>]) -> Vec<f32> {
 
 /// Conjugate gradients for one noise, which can be saved and resumed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ConjugateGradients {
-    pub(super) solution: Vec<f32>,
+pub(crate) struct ConjugateGradients {
+    pub(crate) solution: Vec<f32>,
     residual: Vec<f32>,
     direction: Vec<f32>,
-    pub(super) step: usize,
+    pub(crate) step: usize,
 }
 
 impl ConjugateGradients {
-    pub(super) fn new(fields: &ProcessFields) -> Self {
+    pub(crate) fn new(fields: &ProcessFields) -> Self {
         let targets = fields.targets();
         Self { solution: vec![0.0; targets.len()], residual: targets.clone(), direction: targets, step: 0 }
     }
 
     /// Runs until the residual is below `tolerance` relative to the targets; calls `on_step` after every step.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         fields: &mut ProcessFields,
         noise: f32,
@@ -164,7 +164,7 @@ impl ConjugateGradients {
         }
     }
 
-    pub(super) fn tensors(&self) -> Vec<Tensor> {
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
         vec![
             Tensor::vector("gradients.solution", self.solution.clone()),
             Tensor::vector("gradients.residual", self.residual.clone()),
@@ -173,7 +173,7 @@ impl ConjugateGradients {
         ]
     }
 
-    pub(super) fn load(tensors: &[Tensor], count: usize) -> Result<Self, Error> {
+    pub(crate) fn load(tensors: &[Tensor], count: usize) -> Result<Self, Error> {
         Ok(Self {
             solution: find_vector(tensors, "gradients.solution", count)?,
             residual: find_vector(tensors, "gradients.residual", count)?,
@@ -198,13 +198,13 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
     use crate::matrix::{Cholesky, Matrix, dot as inner};
-    use crate::network_kernel::features::NetworkFeatures;
+    use crate::process::KernelFeatures;
     use knockout_base::random::Rng;
     use knockout_data::cell::GeneSets;
 
-    fn features(genes: usize, rng: &mut Rng) -> NetworkFeatures {
+    fn features(genes: usize, rng: &mut Rng) -> KernelFeatures {
         let vectors = Matrix::new(genes, 4, (0..genes * 4).map(|_| 0.5 * rng.normal() as f32).collect());
-        NetworkFeatures { vectors, residual: (0..genes).map(|_| 0.2 * rng.unit() as f32).collect() }
+        KernelFeatures { vectors, residual: (0..genes).map(|_| 0.2 * rng.unit() as f32).collect() }
     }
 
     /// Compares products of gene matrices with the dense kernel over pairs of records, for one noise and for several at once.

@@ -4,7 +4,7 @@
 //! products of genes-by-directions matrices, never one over pairs of records. Gene pairs form a symmetric field over genes; triples form a
 //! field of query pairs by array genes. Repeated records of a cell are averaged and weighted by their number.
 
-use super::features::NetworkFeatures;
+use super::features::KernelFeatures;
 use crate::grid::{Grid, RowKey, splits_of_triple};
 use crate::matrix::{Matrix, concat_columns, dot, product, product_into, upper_inner_products};
 use knockout_data::cell::GeneSetsRef;
@@ -83,7 +83,7 @@ impl MeasuredCells {
 }
 
 /// Returns the variance of genes that they share with no other gene.
-fn unshared_variances(features: &NetworkFeatures, genes: &[u32], nugget: f32) -> Vec<f32> {
+fn unshared_variances(features: &KernelFeatures, genes: &[u32], nugget: f32) -> Vec<f32> {
     genes.iter().map(|&gene| features.unshared_variance(gene as usize, nugget)).collect()
 }
 
@@ -95,8 +95,8 @@ fn indices_of(genes: &[u32], gene_count: usize) -> Vec<u32> {
 }
 
 /// The symmetric field of gene pairs.
-pub(super) struct PairField {
-    pub(super) genes: Vec<u32>,
+pub(crate) struct PairField {
+    pub(crate) genes: Vec<u32>,
     /// Cells above the diagonal.
     cells: MeasuredCells,
     features: Matrix<f32>,
@@ -112,7 +112,7 @@ pub(super) struct PairField {
 
 impl PairField {
     /// Creates the field of ascending pairs of `genes` with their scores; `None` without pairs.
-    fn new(genes: Vec<u32>, sets: &[(u32, u32, f32)], features: &NetworkFeatures) -> Option<Self> {
+    fn new(genes: Vec<u32>, sets: &[(u32, u32, f32)], features: &KernelFeatures) -> Option<Self> {
         if sets.is_empty() {
             return None;
         }
@@ -127,7 +127,7 @@ impl PairField {
         Some(Self { features, unshared: vec![0.0; count], genes, cells, dense, field, left, right })
     }
 
-    fn set(&mut self, features: &NetworkFeatures, nugget: f32) {
+    fn set(&mut self, features: &KernelFeatures, nugget: f32) {
         self.unshared = unshared_variances(features, &self.genes, nugget);
     }
 
@@ -164,7 +164,7 @@ impl PairField {
     }
 
     /// Returns a row t for every gene. The process at a pair is t(a)·φ(b) + φ(a)·t(b), with the features φ.
-    pub(super) fn tables(&mut self, values: &[f32], features: &NetworkFeatures) -> Matrix<f32> {
+    pub(crate) fn tables(&mut self, values: &[f32], features: &KernelFeatures) -> Matrix<f32> {
         let (sums, inner) = self.sums(values);
         let mut tables = product(&features.vectors, &inner);
         self.add_unshared(&sums, &mut tables, |row| self.genes[row] as usize);
@@ -172,7 +172,7 @@ impl PairField {
     }
 
     /// Returns the number of records of each gene.
-    pub(super) fn counts(&self) -> Vec<f32> {
+    pub(crate) fn counts(&self) -> Vec<f32> {
         let mut counts = vec![0.0; self.genes.len()];
         for row in 0..self.genes.len() {
             let (columns, range) = self.cells.row(row);
@@ -186,14 +186,14 @@ impl PairField {
 }
 
 /// The field of triples: query pairs by array genes.
-pub(super) struct TripleField {
+pub(crate) struct TripleField {
     rows: Vec<(u32, u32)>,
-    pub(super) genes: Vec<u32>,
+    pub(crate) genes: Vec<u32>,
     cells: MeasuredCells,
     features: Matrix<f32>,
     unshared: Vec<f32>,
     /// Similarities of the rows.
-    pub(super) kernel: Matrix<f32>,
+    pub(crate) kernel: Matrix<f32>,
     queries: QueryKernel,
     /// Values of the cells, then the last product with the covariance.
     dense: Matrix<f32>,
@@ -205,7 +205,7 @@ impl TripleField {
         rows: Vec<(u32, u32)>,
         genes: Vec<u32>,
         sets: &[(u32, u32, f32)],
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
     ) -> Option<Self> {
         if sets.is_empty() {
             return None;
@@ -219,7 +219,7 @@ impl TripleField {
         Some(Self { rows, unshared: Vec::new(), features, genes, cells, kernel, queries, dense })
     }
 
-    fn set(&mut self, features: &NetworkFeatures, nugget: f32, single: f32) {
+    fn set(&mut self, features: &KernelFeatures, nugget: f32, single: f32) {
         self.unshared = unshared_variances(features, &self.genes, nugget);
         self.queries = QueryKernel::new(&self.rows, features, nugget, single);
         self.kernel = self.queries.of_rows();
@@ -242,7 +242,7 @@ impl TripleField {
     }
 
     /// Returns for every gene, as an array gene, the contribution of each row.
-    pub(super) fn tables(&mut self, values: &[f32], features: &NetworkFeatures) -> Matrix<f32> {
+    pub(crate) fn tables(&mut self, values: &[f32], features: &KernelFeatures) -> Matrix<f32> {
         self.cells.scatter(values, &mut self.dense);
         let inner = product(&self.dense, &self.features);
         let mut tables = product(&features.vectors, inner.transposed());
@@ -254,7 +254,7 @@ impl TripleField {
     }
 
     /// Returns the number of records of each row and of each array gene.
-    pub(super) fn counts(&self) -> (Vec<f32>, Vec<f32>) {
+    pub(crate) fn counts(&self) -> (Vec<f32>, Vec<f32>) {
         let (mut rows, mut genes) = (vec![0.0; self.rows.len()], vec![0.0; self.genes.len()]);
         for (row, sum) in rows.iter_mut().enumerate() {
             let (columns, range) = self.cells.row(row);
@@ -271,17 +271,17 @@ impl TripleField {
 ///
 /// The similarity of two pairs is the product of the similarities of their genes, one with one, plus `single` times the mean similarity
 /// of any two of their genes: part of the effect of a query pair on an array gene is the effect of each of its genes.
-pub(super) struct QueryKernel {
+pub(crate) struct QueryKernel {
     /// Indices of the genes of each row.
-    pub(super) rows: Vec<(usize, usize)>,
+    pub(crate) rows: Vec<(usize, usize)>,
     genes: Vec<u32>,
     /// All genes by genes of query pairs.
-    pub(super) kernel: Matrix<f32>,
-    pub(super) single: f32,
+    pub(crate) kernel: Matrix<f32>,
+    pub(crate) single: f32,
 }
 
 impl QueryKernel {
-    pub(super) fn new(rows: &[(u32, u32)], features: &NetworkFeatures, nugget: f32, single: f32) -> Self {
+    pub(crate) fn new(rows: &[(u32, u32)], features: &KernelFeatures, nugget: f32, single: f32) -> Self {
         let mut genes: Vec<u32> = rows.iter().flat_map(|&(a, b)| [a, b]).collect();
         genes.sort_unstable();
         genes.dedup();
@@ -295,7 +295,7 @@ impl QueryKernel {
     }
 
     /// Writes the similarity of a pair of genes with every row.
-    pub(super) fn similarities(&self, a: u32, b: u32, out: &mut Vec<f32>) {
+    pub(crate) fn similarities(&self, a: u32, b: u32, out: &mut Vec<f32>) {
         let (a, b) = (self.kernel.row(a as usize), self.kernel.row(b as usize));
         let each = 0.25 * self.single;
         let similarity =
@@ -305,7 +305,7 @@ impl QueryKernel {
     }
 
     /// Returns the similarities of all rows.
-    pub(super) fn of_rows(&self) -> Matrix<f32> {
+    pub(crate) fn of_rows(&self) -> Matrix<f32> {
         let mut out = Matrix::zeros(self.rows.len(), self.rows.len());
         let mut similarities = Vec::new();
         for (row, &(a, b)) in self.rows.iter().enumerate() {
@@ -318,7 +318,7 @@ impl QueryKernel {
 
 /// The index of a cell of one of the fields, measured or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FieldCell {
+pub(crate) enum FieldCell {
     /// Indices of two genes, ascending.
     Pair(usize, usize),
     /// Indices of a row and an array gene.
@@ -326,18 +326,18 @@ pub(super) enum FieldCell {
 }
 
 /// Both fields: two independent processes with the same setting.
-pub(super) struct ProcessFields {
-    pub(super) pairs: Option<PairField>,
-    pub(super) triples: Option<TripleField>,
+pub(crate) struct ProcessFields {
+    pub(crate) pairs: Option<PairField>,
+    pub(crate) triples: Option<TripleField>,
 }
 
 impl ProcessFields {
     /// Creates the fields of the records whose pairs, or array genes, are used.
-    pub(super) fn new(
+    pub(crate) fn new(
         grid: &Grid,
         sets: GeneSetsRef<'_>,
         scores: &[f32],
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         is_used: impl Fn(u32) -> bool,
     ) -> Self {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
@@ -369,8 +369,14 @@ impl ProcessFields {
         }
     }
 
+    /// Creates the field of ascending pairs with their scores. Genes are numbered as in the features, and every gene has a pair.
+    pub(crate) fn of_pairs(pairs: &[(u32, u32, f32)], features: &KernelFeatures) -> Self {
+        let genes = (0..features.genes() as u32).collect();
+        Self { pairs: PairField::new(genes, pairs, features), triples: None }
+    }
+
     /// Sets the nugget and the weight of single genes in the similarity of query pairs.
-    pub(super) fn set(&mut self, features: &NetworkFeatures, nugget: f32, single: f32) {
+    pub(crate) fn set(&mut self, features: &KernelFeatures, nugget: f32, single: f32) {
         self.pairs.iter_mut().for_each(|field| field.set(features, nugget));
         self.triples.iter_mut().for_each(|field| field.set(features, nugget, single));
     }
@@ -380,22 +386,22 @@ impl ProcessFields {
     }
 
     /// Returns the number of measured cells.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.cells().map(MeasuredCells::len).sum()
     }
 
     /// Returns the weighted means of the cells: the right-hand side.
-    pub(super) fn targets(&self) -> Vec<f32> {
+    pub(crate) fn targets(&self) -> Vec<f32> {
         self.cells().flat_map(|cells| cells.means.iter().zip(&cells.weights).map(|(y, w)| y * w)).collect()
     }
 
     /// Splits values into those of pairs and those of triples.
-    pub(super) fn split<'v>(&self, values: &'v [f32]) -> (&'v [f32], &'v [f32]) {
+    pub(crate) fn split<'v>(&self, values: &'v [f32]) -> (&'v [f32], &'v [f32]) {
         values.split_at(self.pairs.as_ref().map_or(0, |field| field.cells.len()))
     }
 
     /// Returns the cell of a set; `None` if it is in no field.
-    pub(super) fn cell(&self, grid: &Grid, set: &[u32]) -> Option<FieldCell> {
+    pub(crate) fn cell(&self, grid: &Grid, set: &[u32]) -> Option<FieldCell> {
         let index = |genes: &[u32], gene: u32| genes.binary_search(&gene).ok();
         match (set, &self.pairs, &self.triples) {
             (&[a, b], Some(field), _) => {
@@ -413,7 +419,7 @@ impl ProcessFields {
     }
 
     /// Returns the last product with the covariance at a cell.
-    pub(super) fn last_product(&self, cell: FieldCell) -> f32 {
+    pub(crate) fn last_product(&self, cell: FieldCell) -> f32 {
         match (cell, &self.pairs, &self.triples) {
             (FieldCell::Pair(row, column), Some(field), _) => field.field.get(row, column),
             (FieldCell::Triple(row, column), _, Some(field)) => field.dense.get(row, column),
@@ -422,10 +428,10 @@ impl ProcessFields {
     }
 
     /// Predicts sets from a solution.
-    pub(super) fn predict(
+    pub(crate) fn predict(
         &mut self,
         solution: &[f32],
-        features: &NetworkFeatures,
+        features: &KernelFeatures,
         grid: &Grid,
         sets: GeneSetsRef<'_>,
     ) -> Vec<f64> {
@@ -456,7 +462,7 @@ impl ProcessFields {
     }
 
     /// Multiplies values with the covariance of the weighted cells.
-    pub(super) fn times(&mut self, values: &[f32], out: &mut [f32]) {
+    pub(crate) fn times(&mut self, values: &[f32], out: &mut [f32]) {
         let (of_pairs, of_triples) = self.split(values);
         let (out_pairs, out_triples) = out.split_at_mut(of_pairs.len());
         self.pairs.iter_mut().for_each(|field| field.times(of_pairs, out_pairs));
