@@ -131,7 +131,7 @@ class Run:
     def evaluate(self, part: str = "test", *, resamples: int = 2000, kind: FrameKind | None = None) -> Any:
         """Returns a frame of the metrics of the model, the stack and the additive ridge on a part of the split.
 
-        `low` and `high` are the bootstrap interval of Pearson over records. `evaluation` also has the paired differences.
+        `low` and `high` are the bootstrap interval of Pearson; `resampled` names what it resamples: records, genes or query strains. `evaluation` also has the paired differences.
         """
         return records(self.evaluation(part, resamples=resamples)["rows"], kind)
 

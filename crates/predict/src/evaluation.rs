@@ -3,9 +3,10 @@
 //! Results are values; the module does not depend on the source of predictions and prints nothing.
 
 use crate::baseline::{Baseline, Baselines};
+use crate::regime::{ResampledUnits, Shared, TrainedGenes};
 use knockout_base::error::Result;
-use knockout_base::stats::bootstrap::{Bootstrap, Difference};
-use knockout_data::screen::{Ceiling, Dataset, Part, Split};
+use knockout_base::stats::bootstrap::{Bootstrap, Difference, Statistic};
+use knockout_data::screen::{Bounds, Dataset, Part, Split};
 use knockout_train::metrics::Metrics;
 use serde::Serialize;
 
@@ -30,10 +31,33 @@ pub struct Row {
     /// The figures.
     #[serde(flatten)]
     pub metrics: Metrics,
-    /// Lower end of the bootstrap interval of Pearson over records.
+    /// Lower end of the bootstrap interval of Pearson.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// The elements that were resampled for the interval.
+    pub resampled: ResampledUnits,
+}
+
+/// The measured scores of some records, and what the records share.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// The scores.
+    pub scores: Vec<f64>,
+    /// Units that the records share.
+    pub shared: Shared,
+}
+
+impl Measured {
+    /// Collects the scores of a part.
+    pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
+        let (samples, rows) = (&dataset.samples, split.rows(part));
+        let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
+        Self {
+            scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
+            shared: trained.shared(samples, rows),
+        }
+    }
 }
 
 /// Genes and records of a part that training has never seen.
@@ -52,8 +76,10 @@ pub struct Comparison {
     pub name: String,
     /// The model it is compared with.
     pub against: String,
-    /// First minus second; `None` where a correlation is undefined.
+    /// Pearson of the first minus that of the second; `None` where a correlation is undefined.
     pub pearson: Option<Difference>,
+    /// The same difference of the mean squared errors: below 0 where the first is better.
+    pub mse: Option<Difference>,
 }
 
 /// Models side by side.
@@ -65,10 +91,9 @@ pub struct Evaluation {
     pub comparisons: Vec<Comparison>,
     /// Genes and records of the part that training has never seen.
     pub unseen: Unseen,
-    /// The correlation no model can expect to exceed; synthetic data only.
-    pub attainable_pearson: Option<f64>,
-    /// Agreement of repeated measurements, if the screen has some.
-    pub ceiling: Option<Ceiling>,
+    /// Bounds of the accuracy of any model.
+    #[serde(flatten)]
+    pub bounds: Bounds,
 }
 
 /// Which models are compared with each other.
@@ -132,17 +157,16 @@ pub fn evaluate_beside(
         StackPredictions::Known(predictions) => Some(predictions.clone()),
         StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,
     };
-    let targets: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
+    let measured = Measured::of(dataset, split, part);
     let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
     let stack = stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: stack });
     let references: Vec<Model<'_>> = stack.into_iter().chain([ridge]).collect();
     let beside: Vec<Model<'_>> = models.iter().chain(&references).copied().collect();
     Ok(Evaluation {
-        rows: rows_of(&beside, &targets, split.spec().scheme.name(), part, bootstrap),
-        comparisons: compare(models, pairs, &references, &targets, bootstrap),
+        rows: rows_of(&beside, &measured, split.spec().scheme.name(), part, bootstrap),
+        comparisons: compare(models, pairs, &references, &measured, bootstrap),
         unseen: Unseen::of(dataset, split, part),
-        attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
-        ceiling: dataset.manifest.ceiling(),
+        bounds: dataset.manifest.bounds(),
     })
 }
 
@@ -150,54 +174,59 @@ pub fn evaluate_beside(
 ///
 /// # Panics
 ///
-/// If a model has not one prediction for every target.
+/// If a model has not one prediction for every score.
 pub fn rows_of(
     models: &[Model<'_>],
-    targets: &[f64],
+    measured: &Measured,
     split: &'static str,
     part: Part,
     bootstrap: &Bootstrap,
 ) -> Vec<Row> {
     let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).collect();
-    let intervals = bootstrap.pearson(targets, &predictions);
-    let row = |(model, interval): (&Model<'_>, Option<knockout_base::stats::bootstrap::Interval>)| Row {
-        name: model.name.to_owned(),
-        split,
-        part: part.name(),
-        metrics: Metrics::of(model.predictions, targets),
-        low: interval.map(|interval| interval.low),
-        high: interval.map(|interval| interval.high),
+    let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
+    let row = |(index, model): (usize, &Model<'_>)| {
+        let interval = resampled.interval(Statistic::Pearson, index);
+        Row {
+            name: model.name.to_owned(),
+            split,
+            part: part.name(),
+            metrics: Metrics::of(model.predictions, &measured.scores),
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            resampled: measured.shared.units,
+        }
     };
-    models.iter().zip(intervals).map(row).collect()
+    models.iter().enumerate().map(row).collect()
 }
 
 /// Each model against the one after it, where that is wanted, then each against every reference.
 ///
 /// # Panics
 ///
-/// If a model has not one prediction for every target.
+/// If a model has not one prediction for every score.
 pub fn compare(
     models: &[Model<'_>],
     pairs: Pairs,
     references: &[Model<'_>],
-    targets: &[f64],
+    measured: &Measured,
     bootstrap: &Bootstrap,
 ) -> Vec<Comparison> {
-    let beside = match pairs {
-        Pairs::Neighbours => models,
-        Pairs::ReferencesOnly => &[],
+    let neighbours = match pairs {
+        Pairs::Neighbours => models.len().saturating_sub(1),
+        Pairs::ReferencesOnly => 0,
     };
-    let neighbours = beside.windows(2).map(|pair| (pair[0], pair[1]));
-    let with_references =
-        models.iter().flat_map(|&model| references.iter().map(move |&reference| (model, reference)));
-    neighbours
-        .chain(with_references)
-        .map(|(a, b)| Comparison {
-            name: a.name.to_owned(),
-            against: b.name.to_owned(),
-            pearson: bootstrap.difference(targets, a.predictions, b.predictions),
-        })
-        .collect()
+    let with_references = (0..models.len())
+        .flat_map(|model| (0..references.len()).map(move |other| (model, models.len() + other)));
+    let beside: Vec<&Model<'_>> = models.iter().chain(references).collect();
+    let predictions: Vec<&[f64]> = beside.iter().map(|model| model.predictions).collect();
+    let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
+    let comparison = |(a, b): (usize, usize)| Comparison {
+        name: beside[a].name.to_owned(),
+        against: beside[b].name.to_owned(),
+        pearson: resampled.difference(Statistic::Pearson, a, b),
+        mse: resampled.difference(Statistic::Mse, a, b),
+    };
+    (0..neighbours).map(|model| (model, model + 1)).chain(with_references).map(comparison).collect()
 }
 
 impl Unseen {
@@ -359,8 +388,9 @@ mod tests {
         let model = |name, predictions| Model { name, predictions };
         let models = [model("a", &targets[..]), model("b", &other)];
         let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
+        let measured = Measured { scores: targets.clone(), ..Measured::default() };
         let pairs_of = |pairs| -> Vec<(String, String)> {
-            let found = compare(&models, pairs, &[model("ridge", &other)], &targets, &bootstrap);
+            let found = compare(&models, pairs, &[model("ridge", &other)], &measured, &bootstrap);
             found.into_iter().map(|found| (found.name, found.against)).collect()
         };
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());

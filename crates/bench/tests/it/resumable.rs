@@ -57,7 +57,7 @@ fn a_benchmark_goes_on_where_it_was_stopped_and_does_nothing_twice() {
     assert!(!whole.is_stopped);
     let board = &whole.boards[0];
     assert_eq!((board.rows.len(), board.seeds.len(), board.left_out.len()), (3, 2, 0));
-    assert!(board.attainable_pearson.is_some());
+    assert!(board.bounds.attainable_pearson.is_some());
     assert!(board.rows.is_sorted_by(|a, b| a.pearson >= b.pearson));
     let dango = board.rows.iter().find(|row| row.name == "dango").unwrap();
     assert!(dango.is_finished && dango.splits.iter().all(|cell| cell.epochs == Some(2)));

@@ -9,9 +9,9 @@ use clap::Args;
 use indicatif::ProgressBar;
 use knockout_base::files::StagedDir;
 use knockout_base::stats::pearson;
-use knockout_data::screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
+use knockout_data::screen::{Bounds, Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_predict::baseline::{Baseline, Baselines, Fitted};
-use knockout_predict::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
+use knockout_predict::evaluation::{Figure, Measured, Model, Row, Spread, Unseen, rows_of};
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -73,8 +73,8 @@ struct BaselineDocument {
     spread: Vec<Spread>,
     unseen_genes: usize,
     unseen_records: usize,
-    attainable_pearson: Option<f64>,
-    ceiling: Option<Ceiling>,
+    #[serde(flatten)]
+    bounds: Bounds,
     out: Option<PathBuf>,
 }
 
@@ -177,7 +177,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
     let bootstrap = args.bootstrap.bootstrap();
     let Climbed { split, fitted } = &climbed[0];
     let scheme = split.spec().scheme.name();
-    let targets = scores_of(dataset, split, part);
+    let measured = Measured::of(dataset, split, part);
     // One line per baseline: of several MLPs the first, the others are in the spread.
     let is_first = |seed: Option<u64>| seed.is_none_or(|seed| seed == args.seed);
     let lines: Vec<&(Fitted, Option<u64>)> = fitted.iter().filter(|(_, seed)| is_first(*seed)).collect();
@@ -185,7 +185,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
         .iter()
         .map(|(fitted, _)| Model { name: fitted.baseline.name(), predictions: &fitted.predictions })
         .collect();
-    let rows = rows_of(&models, &targets, scheme, part, &bootstrap)
+    let rows = rows_of(&models, &measured, scheme, part, &bootstrap)
         .into_iter()
         .zip(&lines)
         .map(|(row, (fitted, seed))| BaselineRow {
@@ -212,8 +212,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
         spread: spreads(dataset, args, part, climbed),
         unseen_genes: unseen.genes,
         unseen_records: unseen.records,
-        attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
-        ceiling: dataset.manifest.ceiling(),
+        bounds: dataset.manifest.bounds(),
         out: args.out.clone(),
     }
 }
@@ -253,7 +252,7 @@ fn text(shown: &BaselineDocument, unseen: Unseen) -> String {
     let mut page = format!("{}, ", shown.dataset);
     page.push_str(&table::heading(&rows, shown.split, shown.split_seed, shown.part, Some(unseen)));
     page.push_str(&table::rows(&rows));
-    page.push_str(&table::bounds(shown.attainable_pearson, shown.ceiling.as_ref()));
+    page.push_str(&table::bounds(&shown.bounds));
     page.push('\n');
     for row in &shown.rows {
         if let Some(alpha) = row.alpha {

@@ -14,7 +14,7 @@ pub use dataset::{
     Counts, Dataset, FORMAT_VERSION, Finding, Manifest, NetworkEntry, Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
-pub use repeats::{Ceiling, FEWEST_REPEATS, Repeats};
+pub use repeats::{Bounds, Ceiling, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Repeats};
 pub use samples::{Sample, Samples, SamplesBuilder};
 pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};
 pub use summary::{

@@ -2,6 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Whether two measurements of the same genes are of the same alleles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RepeatAlleles {
+    /// Both sources name the same alleles.
+    Same,
+    /// A source does not name its alleles; some may differ.
+    Unstated,
+    /// The alleles differ: not a repeated measurement.
+    Different,
+    /// The dataset was written before alleles were kept apart.
+    #[default]
+    Unrecorded,
+}
+
 /// Gene sets that were measured twice: by two sources, or again by the same one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repeats {
@@ -9,6 +24,9 @@ pub struct Repeats {
     pub first: String,
     /// That of the second ones; the same for repeats within one source.
     pub second: String,
+    /// Whether the alleles are the same.
+    #[serde(default)]
+    pub alleles: RepeatAlleles,
     /// Gene sets with both.
     pub sets: usize,
     /// Pearson correlation of the first scores with the second ones.
@@ -18,7 +36,31 @@ pub struct Repeats {
 /// Sets below which a correlation says nothing.
 pub const FEWEST_REPEATS: usize = 10;
 
-/// Agreement of repeated measurements.
+/// Reason why no ceiling is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoCeiling {
+    /// Too few gene sets were measured twice.
+    NoRepeats,
+    /// All gene sets that were measured twice were measured with different alleles.
+    DifferentAlleles,
+    /// The dataset was written before alleles were kept apart.
+    UnrecordedAlleles,
+}
+
+/// Bounds of the accuracy of any model on a screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The correlation no model can expect to exceed; synthetic data only.
+    pub attainable_pearson: Option<f64>,
+    /// Agreement of repeated measurements, if the screen has some.
+    pub ceiling: Option<Ceiling>,
+    /// Reason why a screen that was measured has no ceiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_ceiling: Option<NoCeiling>,
+}
+
+/// Agreement of repeated measurements of the same alleles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceiling {
     /// Correlation of a measurement with its repetition: what measuring again would predict.
@@ -31,15 +73,33 @@ pub struct Ceiling {
     pub sets: usize,
     /// What a model without any error would have, if both measurements err alike and independently: the root.
     pub model_pearson: f64,
+    /// Whether the alleles of both measurements are the same, as far as the sources name them.
+    pub alleles: RepeatAlleles,
 }
 
 impl Ceiling {
-    /// The mean over pairs of sources, weighted by their sets; without such pairs over repeats within sources. `None` without
-    /// repeats.
-    pub fn of(repeats: &[Repeats]) -> Option<Self> {
+    /// Returns the mean over pairs of sources, weighted by their sets; without such pairs over repeats within sources.
+    ///
+    /// Repeats of the same alleles count before those whose alleles are not stated. Different alleles never count.
+    pub fn of(repeats: &[Repeats]) -> Result<Self, NoCeiling> {
+        let with = |alleles: RepeatAlleles| Self::of_alleles(repeats, alleles);
+        with(RepeatAlleles::Same).or_else(|| with(RepeatAlleles::Unstated)).ok_or_else(|| {
+            let has = |alleles: RepeatAlleles| repeats.iter().any(|repeats| repeats.alleles == alleles);
+            if has(RepeatAlleles::Unrecorded) {
+                NoCeiling::UnrecordedAlleles
+            } else if has(RepeatAlleles::Different) {
+                NoCeiling::DifferentAlleles
+            } else {
+                NoCeiling::NoRepeats
+            }
+        })
+    }
+
+    fn of_alleles(repeats: &[Repeats], alleles: RepeatAlleles) -> Option<Self> {
+        let of_alleles: Vec<&Repeats> = repeats.iter().filter(|repeats| repeats.alleles == alleles).collect();
         let is_between = |repeats: &&Repeats| repeats.first != repeats.second;
-        let between: Vec<&Repeats> = repeats.iter().filter(is_between).collect();
-        let chosen = if between.is_empty() { repeats.iter().collect() } else { between };
+        let between: Vec<&Repeats> = of_alleles.iter().copied().filter(is_between).collect();
+        let chosen = if between.is_empty() { of_alleles } else { between };
         let sets: usize = chosen.iter().map(|repeats| repeats.sets).sum();
         if sets < FEWEST_REPEATS {
             return None;
@@ -53,6 +113,7 @@ impl Ceiling {
             high: (middle + reach).tanh(),
             sets,
             model_pearson: pearson.max(0.0).sqrt(),
+            alleles,
         })
     }
 }
@@ -62,7 +123,22 @@ mod tests {
     use super::*;
 
     fn repeats(first: &str, second: &str, sets: usize, pearson: f64) -> Repeats {
-        Repeats { first: first.to_owned(), second: second.to_owned(), sets, pearson }
+        let alleles = RepeatAlleles::Same;
+        Repeats { first: first.to_owned(), second: second.to_owned(), alleles, sets, pearson }
+    }
+
+    #[test]
+    fn different_alleles_are_not_repeats() {
+        let with = |alleles: RepeatAlleles| Repeats { alleles, ..repeats("a", "b", 700, 0.5) };
+        let [different, unstated] = [RepeatAlleles::Different, RepeatAlleles::Unstated].map(with);
+        assert_eq!(Ceiling::of(std::slice::from_ref(&different)), Err(NoCeiling::DifferentAlleles));
+        let ceiling = Ceiling::of(&[different.clone(), unstated.clone()]).unwrap();
+        assert_eq!((ceiling.alleles, ceiling.sets), (RepeatAlleles::Unstated, 700));
+        let same = repeats("a", "a", 30, 0.9);
+        assert_eq!(Ceiling::of(&[different, unstated, same]).unwrap().repeat_pearson, 0.9);
+        let old: Repeats =
+            toml::from_str("first = \"a\"\nsecond = \"a\"\nsets = 680\npearson = 0.536").unwrap();
+        assert_eq!(Ceiling::of(&[old]), Err(NoCeiling::UnrecordedAlleles));
     }
 
     #[test]
@@ -83,8 +159,8 @@ mod tests {
 
     #[test]
     fn few_repeats_and_perfect_ones_are_no_trouble() {
-        assert_eq!(Ceiling::of(&[]), None);
-        assert_eq!(Ceiling::of(&[repeats("a", "b", 9, 0.5)]), None);
+        assert_eq!(Ceiling::of(&[]), Err(NoCeiling::NoRepeats));
+        assert_eq!(Ceiling::of(&[repeats("a", "b", 9, 0.5)]), Err(NoCeiling::NoRepeats));
         let perfect = Ceiling::of(&[repeats("a", "b", 20, 1.0)]).unwrap();
         assert_eq!((perfect.low, perfect.high, perfect.model_pearson), (1.0, 1.0, 1.0));
         assert_eq!(Ceiling::of(&[repeats("a", "b", 20, -0.2)]).unwrap().model_pearson, 0.0);

@@ -2,7 +2,7 @@
 
 use crate::cell::{Annotations, Cell, Features, Network, Reach};
 use crate::screen::{
-    Ceiling, Dataset, Division, LabelStats, Part, Repeats, Scheme, Split, SplitSpec, Synthetic,
+    Bounds, Dataset, Division, LabelStats, Part, Repeats, Scheme, Split, SplitSpec, Synthetic,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,12 +42,13 @@ pub struct Summary {
     pub splits: Vec<SplitSummary>,
     /// Ground truth of the generator, for synthetic data.
     pub synthetic: Option<Synthetic>,
-    /// The correlation no model can expect to exceed; synthetic data only.
-    pub attainable_pearson: Option<f64>,
     /// How well repeated measurements of the same gene sets agree.
     pub repeats: Vec<Repeats>,
-    /// Highest correlation that a model can reach.
-    pub ceiling: Option<Ceiling>,
+    /// Samples whose score is a mean over different alleles of the same genes.
+    pub samples_of_several_alleles: usize,
+    /// Bounds of the accuracy of any model.
+    #[serde(flatten)]
+    pub bounds: Bounds,
 }
 
 /// Minimum, quartiles and maximum.
@@ -213,9 +214,9 @@ impl Summary {
                 })
                 .collect(),
             synthetic: manifest.synthetic.clone(),
-            attainable_pearson: manifest.synthetic.as_ref().map(|synthetic| synthetic.attainable_pearson),
             repeats: manifest.repeats.clone(),
-            ceiling: manifest.ceiling(),
+            samples_of_several_alleles: manifest.samples_of_several_alleles,
+            bounds: manifest.bounds(),
         }
     }
 }

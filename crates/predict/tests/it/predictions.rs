@@ -137,7 +137,7 @@ fn a_model_stands_beside_the_ridge() {
     assert_eq!(names, ["half", "stack", "additive-ridge"]);
     assert!((evaluation.rows[0].metrics.pearson.unwrap() - 1.0).abs() < 1e-12);
     assert!(evaluation.comparisons[0].pearson.unwrap().low > 0.0);
-    assert!(evaluation.attainable_pearson.is_some());
+    assert!(evaluation.bounds.attainable_pearson.is_some());
     // Every test sample of this scheme has a test gene, and training has none of these.
     assert_eq!(evaluation.unseen.records, split.rows(Part::Test).len());
     assert!(evaluation.unseen.genes > 0);

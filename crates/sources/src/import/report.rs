@@ -156,6 +156,8 @@ pub struct SampleReport {
     pub kinds: BTreeMap<String, u64>,
     /// Measurements that joined an earlier one.
     pub merged: u64,
+    /// Samples whose score is a mean over different alleles of the same genes.
+    pub of_several_alleles: usize,
     /// Merged measurements whose query differed from the first one's, which is kept.
     pub conflicting_queries: u64,
     /// How well measurements of the same genes agree.

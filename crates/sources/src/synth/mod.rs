@@ -76,6 +76,7 @@ pub fn synthesise(
                 variance: scores.variance,
             }),
             repeats: Vec::new(),
+            samples_of_several_alleles: 0,
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).map_err(bug)?),

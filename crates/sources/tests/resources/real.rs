@@ -3,6 +3,7 @@
 //! Ignored where `Resource::Data` is missing.
 
 use crate::support::message;
+use knockout_data::screen::RepeatAlleles;
 use knockout_sources::import::report::{NetworkReport, Report};
 use knockout_sources::import::{Import, Recipe, import};
 use std::fmt::Write as _;
@@ -355,8 +356,15 @@ fn example(data: &Path, folder: &str) -> Import {
 pub(crate) fn the_recipe_of_the_union(data: &Path) {
     let found = example(data, "emap-union");
     assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);
-    let ceiling = found.dataset.manifest.ceiling().unwrap();
+    let ceiling = found.dataset.manifest.bounds().ceiling.unwrap();
     assert!((ceiling.repeat_pearson - 0.713).abs() < 2e-3, "{ceiling:?}");
+    assert_eq!(ceiling.alleles, RepeatAlleles::Unstated, "Schuldiner names no alleles");
+    // Collins has no pair of identical alleles twice: 680 sets merge different ones.
+    let of_collins: Vec<_> = found.dataset.manifest.repeats.iter().filter(|r| r.first == r.second).collect();
+    let found_repeats: Vec<_> = of_collins.iter().map(|r| (r.alleles, r.sets)).collect();
+    assert_eq!(found_repeats, [(RepeatAlleles::Different, 680)]);
+    assert_eq!(found.dataset.manifest.samples_of_several_alleles, 680);
+    assert_eq!(found.report.samples.of_several_alleles, 680);
     assert!(found.dataset.cell.networks().len() > 3);
 }
 

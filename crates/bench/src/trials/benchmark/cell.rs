@@ -7,7 +7,7 @@ use knockout_base::error::Result;
 use knockout_base::files::inside;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_predict::baseline::{Baseline, Baselines};
-use knockout_predict::evaluation::{Model, rows_of};
+use knockout_predict::evaluation::{Measured, Model, rows_of};
 use knockout_predict::predictions::Predictions;
 use knockout_trace::{Clock as _, SystemClock};
 use knockout_train::config::Config;
@@ -40,7 +40,7 @@ pub struct CellResult {
     pub validation_pearson: Option<f64>,
     /// Figures on the test part.
     pub test: Metrics,
-    /// Lower end of the bootstrap interval of Pearson over records.
+    /// Lower end of the bootstrap interval of Pearson.
     pub low: Option<f64>,
     /// Upper end of the same interval.
     pub high: Option<f64>,
@@ -135,7 +135,7 @@ impl Cell<'_> {
                 (_, None) => true,
             };
             if kept.end == TrialEnd::Finished || had_enough {
-                return Ok(Some(kept));
+                return self.with_interval(kept).map(Some);
             }
         }
         if stop() {
@@ -152,12 +152,9 @@ impl Cell<'_> {
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
         file.save(&inside(folder, predictions_name(self.model.name()))?)?;
-        let model = Model { name: self.model.name(), predictions: &file.predictions };
-        let scheme = split.spec().scheme.name();
-        let row = rows_of(&[model], &file.scores, scheme, Part::Test, &request.bootstrap).swap_remove(0);
         let result = CellResult {
             schema: 1,
-            name: row.name,
+            name: self.model.name().to_owned(),
             seed: split.spec().seed,
             identity,
             end: fitted.end,
@@ -165,12 +162,24 @@ impl Cell<'_> {
             cpu_seconds: fitted.cpu_seconds,
             epochs: fitted.epochs,
             validation_pearson: fitted.validation_pearson,
-            test: row.metrics,
-            low: row.low,
-            high: row.high,
+            test: Metrics::of(&file.predictions, &file.scores),
+            low: None,
+            high: None,
         };
+        let result = self.with_interval(result)?;
         kept::write(folder, &file_name, &result)?;
         Ok(Some(result))
+    }
+
+    /// Computes the interval from the predictions: an earlier version may have resampled records where they share genes.
+    fn with_interval(&self, result: CellResult) -> Result<CellResult> {
+        let CellPlan { folder, dataset, split, request, .. } = &self.plan;
+        let file = Predictions::load(&predictions_path(folder, self.model.name()))?;
+        let model = Model { name: self.model.name(), predictions: &file.predictions };
+        let measured = Measured::of(dataset, split, Part::Test);
+        let scheme = split.spec().scheme.name();
+        let row = rows_of(&[model], &measured, scheme, Part::Test, &request.bootstrap).swap_remove(0);
+        Ok(CellResult { low: row.low, high: row.high, ..result })
     }
 
     fn train(

@@ -4,9 +4,10 @@ use super::cell::predictions_path;
 use super::{BenchmarkRequest, CellResult, ModelKind};
 use crate::trials::trial::TrialEnd;
 use knockout_base::error::Result;
-use knockout_data::screen::{Ceiling, Dataset, Part, Scheme, Split};
+use knockout_base::stats::bootstrap::Statistic;
+use knockout_data::screen::{Bounds, Dataset, Part, Scheme, Split};
 use knockout_predict::baseline::Baseline;
-use knockout_predict::evaluation::{Figure, Spread};
+use knockout_predict::evaluation::{Figure, Measured, Spread};
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::sync::Arc;
@@ -30,10 +31,9 @@ pub struct Leaderboard {
     pub rows: Vec<LeaderboardRow>,
     /// Who could not take part, and why.
     pub left_out: Vec<LeftOut>,
-    /// The correlation no model can expect to exceed; synthetic data only.
-    pub attainable_pearson: Option<f64>,
-    /// Agreement of repeated measurements.
-    pub ceiling: Option<Ceiling>,
+    /// Bounds of the accuracy of any model.
+    #[serde(flatten)]
+    pub bounds: Bounds,
 }
 
 /// Who could not take part.
@@ -56,7 +56,7 @@ pub struct LeaderboardRow {
     pub pearson: Option<f64>,
     /// Their sample standard deviation; `None` with fewer than two.
     pub sd: Option<f64>,
-    /// Of one split the lower end of the bootstrap interval over records, of several the lowest.
+    /// Of one split the lower end of the bootstrap interval, of several the lowest.
     pub low: Option<f64>,
     /// Upper end, or the highest.
     pub high: Option<f64>,
@@ -104,7 +104,7 @@ impl Leaderboard {
             }
             let mut row = LeaderboardRow::of(model.kind(), results);
             if row.name != Baseline::Stack.name() {
-                row.against_stack = against_stack(word, scheme, request, results)?;
+                row.against_stack = against_stack(word, dataset, request, splits, results)?;
             }
             rows.push(row);
         }
@@ -121,8 +121,7 @@ impl Leaderboard {
             seeds: splits.iter().map(|split| split.spec().seed).collect(),
             rows,
             left_out,
-            attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
-            ceiling: dataset.manifest.ceiling(),
+            bounds: dataset.manifest.bounds(),
         })
     }
 }
@@ -159,13 +158,16 @@ impl LeaderboardRow {
 /// Paired differences to the stack, over the splits that both have.
 fn against_stack(
     word: &str,
-    scheme: Scheme,
+    dataset: &Dataset,
     request: &BenchmarkRequest,
+    splits: &[Arc<Split>],
     results: &[CellResult],
 ) -> Result<Option<Against>> {
     let mut differences = Vec::new();
     for result in results {
-        let folder = request.out.join(word).join(format!("{}-{}", scheme.name(), result.seed));
+        let Some(split) = splits.iter().find(|split| split.spec().seed == result.seed) else { continue };
+        let scheme = split.spec().scheme.name();
+        let folder = request.out.join(word).join(format!("{scheme}-{}", result.seed));
         let stack = predictions_path(&folder, Baseline::Stack.name());
         if !stack.exists() {
             continue;
@@ -173,8 +175,10 @@ fn against_stack(
         let stack = Predictions::load(&stack)?;
         let own = Predictions::load(&predictions_path(&folder, &result.name))?;
         if own.unlike(&stack).is_empty() {
-            let pair = (&own.predictions, &stack.predictions);
-            differences.extend(request.bootstrap.difference(&own.scores, pair.0, pair.1));
+            let measured = Measured::of(dataset, split, Part::Test);
+            let pair: [&[f64]; 2] = [&own.predictions, &stack.predictions];
+            let resampled = request.bootstrap.resample(&measured.shared.resampling, &measured.scores, &pair);
+            differences.extend(resampled.difference(Statistic::Pearson, 0, 1));
         }
     }
     let Some(first) = differences.first() else { return Ok(None) };

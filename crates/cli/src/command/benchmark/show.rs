@@ -69,8 +69,7 @@ fn legend(boards: &[Leaderboard], budget: Option<Duration>) -> Vec<String> {
          of a split"
             .to_owned()
     } else {
-        "Pearson: [95 % bootstrap interval over records], the difference paired; CPU s of fitting or training"
-            .to_owned()
+        "Pearson: [95 % bootstrap interval], the difference paired; CPU s of fitting or training".to_owned()
     }];
     if boards.iter().flat_map(|board| &board.rows).any(|row| !row.is_finished) {
         let budget = budget.map_or_else(String::new, |budget| format!(" of {} s", budget.as_secs()));
@@ -92,7 +91,7 @@ pub(super) fn text(boards: &[Leaderboard], budget: Option<Duration>, out: &Path)
         if !board.rows.is_empty() {
             page.push_str(&table(board).to_text());
         }
-        page.push_str(&bounds(board.attainable_pearson, board.ceiling.as_ref()));
+        page.push_str(&bounds(&board.bounds));
         for line in left_out(board) {
             writeln!(page, "{line}").ok();
         }
@@ -110,7 +109,7 @@ pub(super) fn markdown(boards: &[Leaderboard], budget: Option<Duration>) -> Stri
     for board in boards {
         writeln!(page, "### {}\n", heading(board)).ok();
         page.push_str(&table(board).to_markdown().replace('*', "\\*"));
-        page.push_str(&bounds(board.attainable_pearson, board.ceiling.as_ref()));
+        page.push_str(&bounds(&board.bounds));
         for line in left_out(board) {
             writeln!(page, "\n{line}").ok();
         }
@@ -150,7 +149,7 @@ pub(super) fn page(boards: &[Leaderboard], budget: Option<Duration>) -> String {
         Some(Fact::new(name, correlation(best.pearson)))
     });
     let remarks = boards.iter().flat_map(|board| {
-        let bounds = bounds(board.attainable_pearson, board.ceiling.as_ref());
+        let bounds = bounds(&board.bounds);
         let bounds: Vec<String> = bounds
             .lines()
             .filter(|line| !line.is_empty())

@@ -298,6 +298,10 @@ fn text(report: &Report, out: &str) -> String {
         count(samples.merged),
         if samples.merged == 1 { "" } else { "s" }
     ));
+    if samples.of_several_alleles > 0 {
+        let several = count(samples.of_several_alleles);
+        line(format!("  {several} of them have the mean score of different alleles of the same genes"));
+    }
     for split in &report.splits {
         let [train, val, test] = split.parts.map(count);
         line(format!("  split {}: {train} train, {val} val, {test} test", split.name));

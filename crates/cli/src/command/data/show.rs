@@ -5,7 +5,7 @@ use crate::command::evaluate::table::ceiling_sentence;
 use crate::failure::Result;
 use crate::ui::{Ui, Versioned};
 use clap::Args;
-use knockout_data::screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
+use knockout_data::screen::{AnnotationSummary, Histogram, RepeatAlleles, SplitSummary, Summary};
 use knockout_report::page::{Column, Table};
 use knockout_report::units::count;
 use std::fmt::Write as _;
@@ -119,6 +119,7 @@ fn repeats(summary: &Summary) -> String {
     let mut table = Table::new([
         Column::text("measured by"),
         Column::text("and by"),
+        Column::text("alleles"),
         Column::number("gene sets"),
         Column::number("Pearson"),
     ]);
@@ -127,14 +128,25 @@ fn repeats(summary: &Summary) -> String {
         table.row(vec![
             repeats.first.clone(),
             second.to_owned(),
+            match repeats.alleles {
+                RepeatAlleles::Same => "same",
+                RepeatAlleles::Unstated => "not stated",
+                RepeatAlleles::Different => "different",
+                RepeatAlleles::Unrecorded => "not recorded",
+            }
+            .to_owned(),
             count(repeats.sets),
             format!("{:.4}", repeats.pearson),
         ]);
     }
     page.push('\n');
     page.push_str(&table.to_text());
-    if let Some(ceiling) = &summary.ceiling {
-        writeln!(page, "\n{}", ceiling_sentence(ceiling)).ok();
+    if summary.samples_of_several_alleles > 0 {
+        let samples = count(summary.samples_of_several_alleles);
+        writeln!(page, "\n{samples} samples have the mean score of different alleles").ok();
+    }
+    if let Some(sentence) = ceiling_sentence(&summary.bounds) {
+        writeln!(page, "\n{sentence}").ok();
     }
     page
 }

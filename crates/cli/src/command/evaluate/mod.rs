@@ -11,11 +11,11 @@ use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_base::stats::bootstrap::Bootstrap;
-use knockout_data::screen::{Ceiling, Dataset, Part, Split};
+use knockout_data::screen::{Bounds, Dataset, Part, Split};
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{
-    Comparison, Evaluation, Model, Pairs, Row, Spread, StackPredictions, compare, ensemble, evaluate_beside,
-    rows_of,
+    Comparison, Evaluation, Measured, Model, Pairs, Row, Spread, StackPredictions, compare, ensemble,
+    evaluate_beside, rows_of,
 };
 use knockout_predict::predictions::Predictions;
 use knockout_train::checkpoint::Slot;
@@ -29,7 +29,8 @@ const ENSEMBLE: &str = "ensemble";
 
 /// Measure the accuracy of predictions, with the stack and the additive ridge on the same split
 ///
-/// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge uses
+/// Pearson with its bootstrap interval, Spearman and errors over the whole part. The interval resamples genes where the part
+/// has new ones, query strains where it has new ones, records otherwise. The additive ridge uses
 /// gene identities only: a model that does not beat it has learnt nothing from its networks. The stack is the best model
 /// that is solved in seconds. Runs that differ only in their seed: mean and spread over them, and their ensemble. Other runs on
 /// the same dataset and split, and --against: the paired bootstrap of the difference. docs/evaluate.md explains the table.
@@ -141,8 +142,8 @@ struct EvaluationDocument {
     spread: Vec<Spread>,
     unseen_genes: Option<usize>,
     unseen_records: Option<usize>,
-    attainable_pearson: Option<f64>,
-    ceiling: Option<Ceiling>,
+    #[serde(flatten)]
+    bounds: Bounds,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     coverage: Vec<Coverage>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -272,20 +273,21 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let first = &subject.models[0].1;
     let description = &first.description;
     let (scheme, part) = (description.split.scheme.name(), description.part);
-    let evaluation = match &subject.home {
-        Some((dataset, split)) => {
-            let Evaluation { rows, comparisons, unseen, attainable_pearson, ceiling } =
-                evaluate_beside(dataset, split, part, &models, pairs, bootstrap, &subject.stack)?;
-            (rows, comparisons, Some(unseen), (attainable_pearson, ceiling))
-        }
-        None => (
-            rows_of(&models, &first.scores, scheme, part, bootstrap),
-            compare(&models, pairs, &[], &first.scores, bootstrap),
+    let evaluation = if let Some((dataset, split)) = &subject.home {
+        let Evaluation { rows, comparisons, unseen, bounds } =
+            evaluate_beside(dataset, split, part, &models, pairs, bootstrap, &subject.stack)?;
+        (rows, comparisons, Some(unseen), bounds)
+    } else {
+        // Without the dataset it is unknown which genes records share.
+        let measured = Measured { scores: first.scores.clone(), ..Measured::default() };
+        (
+            rows_of(&models, &measured, scheme, part, bootstrap),
+            compare(&models, pairs, &[], &measured, bootstrap),
             None,
-            (None, None),
-        ),
+            Bounds::default(),
+        )
     };
-    let (rows, comparisons, unseen, (attainable_pearson, ceiling)) = evaluation;
+    let (rows, comparisons, unseen, bounds) = evaluation;
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
@@ -301,8 +303,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         spread,
         unseen_genes: unseen.map(|unseen| unseen.genes),
         unseen_records: unseen.map(|unseen| unseen.records),
-        attainable_pearson,
-        ceiling,
+        bounds,
         coverage: subject.coverage.clone(),
         prior_knowledge: subject.prior_knowledge.clone(),
     };
@@ -313,7 +314,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
             page.push('\n');
             page.push_str(&table::spreads(&shown.spread));
         }
-        page.push_str(&table::bounds(shown.attainable_pearson, shown.ceiling.as_ref()));
+        page.push_str(&table::bounds(&shown.bounds));
         for Coverage { name, within_68, within_95 } in &shown.coverage {
             let (one, wide) = (100.0 * within_68, 100.0 * within_95);
             let lines = format!(
@@ -325,7 +326,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
             let line = format!("{name}: {}\n", table::prior_knowledge_sentence(uses));
             page.push_str(&line);
         }
-        page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
+        page.push_str(&table::comparisons(&shown.comparisons, &shown.rows, shown.resamples));
         page
     };
     ui.result(text, &shown)

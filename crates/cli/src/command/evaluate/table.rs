@@ -1,6 +1,7 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
-use knockout_data::screen::Ceiling;
+use knockout_base::stats::bootstrap::Difference;
+use knockout_data::screen::{Bounds, Ceiling, NoCeiling, RepeatAlleles};
 use knockout_predict::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use knockout_report::page::{Column, Table};
 use knockout_report::units::count;
@@ -60,11 +61,12 @@ pub(crate) fn rows(rows: &[Row]) -> String {
     table.to_text()
 }
 
-/// Bounds of a model: the bound of synthetic data, and how well repeated measurements agree; nothing where neither is known.
-pub(crate) fn bounds(attainable: Option<f64>, ceiling: Option<&Ceiling>) -> String {
+/// Bounds of a model: the bound of synthetic data, and how well repeated measurements agree or why that is unknown.
+pub(crate) fn bounds(bounds: &Bounds) -> String {
+    let attainable = bounds.attainable_pearson;
     let attainable =
         attainable.map(|r| format!("attainable Pearson {r:.4}: the expected maximum of any model"));
-    let lines: Vec<String> = attainable.into_iter().chain(ceiling.map(ceiling_sentence)).collect();
+    let lines: Vec<String> = attainable.into_iter().chain(ceiling_sentence(bounds)).collect();
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n\n")) }
 }
 
@@ -77,36 +79,57 @@ pub(crate) fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
     )
 }
 
-pub(crate) fn ceiling_sentence(ceiling: &Ceiling) -> String {
-    let Ceiling { repeat_pearson, low, high, sets, model_pearson } = ceiling;
-    format!(
-        "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({} gene sets measured twice); a model \
-         without error would have about {model_pearson:.4}",
-        count(*sets)
-    )
+/// States the ceiling of a screen, or why it has none.
+pub(crate) fn ceiling_sentence(bounds: &Bounds) -> Option<String> {
+    if let Some(Ceiling { repeat_pearson, low, high, sets, model_pearson, alleles }) = &bounds.ceiling {
+        let unstated = match alleles {
+            RepeatAlleles::Unstated => "; the alleles are not stated and some may differ",
+            _ => "",
+        };
+        return Some(format!(
+            "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({} gene sets measured \
+             twice{unstated}); a model without error would have about {model_pearson:.4}",
+            count(*sets)
+        ));
+    }
+    let reason = match bounds.no_ceiling? {
+        NoCeiling::NoRepeats => "too few gene sets were measured twice",
+        NoCeiling::DifferentAlleles => {
+            "gene sets were measured twice only with different alleles, which is not a repeated measurement"
+        }
+        NoCeiling::UnrecordedAlleles => {
+            "the dataset was imported before alleles were kept apart; import it again to see whether there is one"
+        }
+    };
+    Some(format!("ceiling unknown: {reason}"))
 }
 
 /// Paired differences, one line each.
-pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> String {
+pub(crate) fn comparisons(comparisons: &[Comparison], rows: &[Row], resamples: usize) -> String {
     let mut text = String::new();
-    for Comparison { name, against, pearson } in comparisons {
-        let result = match pearson {
-            None => "a correlation is undefined".to_owned(),
-            Some(d) => {
-                let verdict = match (d.low > 0.0, d.high < 0.0) {
-                    (true, _) => "better",
-                    (_, true) => "worse",
-                    _ => "no significant difference",
-                };
-                format!("Pearson {:+.4} [{:+.4}, {:+.4}]: {verdict}", d.difference, d.low, d.high)
-            }
-        };
-        writeln!(text, "{name} minus {against}: {result}").ok();
+    for Comparison { name, against, pearson, mse } in comparisons {
+        let pearson = pearson.map_or_else(
+            || "a correlation is undefined".to_owned(),
+            |d| difference("Pearson", &d, ["better", "worse"]),
+        );
+        let mse = mse.map_or_else(String::new, |d| difference("; MSE", &d, ["worse", "better"]));
+        writeln!(text, "{name} minus {against}: {pearson}{mse}").ok();
     }
     if text.is_empty() {
         return text;
     }
-    format!("\npaired bootstrap over samples, {} resamples\n{text}", count(resamples))
+    let units = rows.first().map_or("records", |row| row.resampled.title());
+    format!("\npaired bootstrap over {units}, {} resamples\n{text}", count(resamples))
+}
+
+/// A difference and its finding: the first word where it lies above 0, the second where below.
+fn difference(figure: &str, d: &Difference, [above, below]: [&str; 2]) -> String {
+    let finding = match (d.low > 0.0, d.high < 0.0) {
+        (true, _) => above,
+        (_, true) => below,
+        _ => "no significant difference",
+    };
+    format!("{figure} {:+.4} [{:+.4}, {:+.4}]: {finding}", d.difference, d.low, d.high)
 }
 
 /// Spread over seeds, one line per model and figure.

@@ -78,8 +78,7 @@ fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
             known.attainable_pearson
         )
     }));
-    notes.extend(opened.dataset.manifest.ceiling().map(|ceiling| {
-        let mut sentence = ceiling_sentence(&ceiling);
+    notes.extend(ceiling_sentence(&opened.dataset.manifest.bounds()).map(|mut sentence| {
         sentence[..1].make_ascii_uppercase();
         sentence + "."
     }));

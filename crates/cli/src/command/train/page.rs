@@ -119,7 +119,7 @@ fn time_facts(run: &Run, lines: &[MetricsLine]) -> Vec<Fact> {
 
 /// How well repeated measurements agree, where the screen has some.
 fn ceiling_fact(manifest: &Manifest) -> Option<Fact> {
-    let ceiling = manifest.ceiling()?;
+    let ceiling = manifest.bounds().ceiling?;
     let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, units::count(ceiling.sets));
     Some(Fact::new("measuring again", value))
 }

@@ -1,6 +1,6 @@
 //! `dataset.toml`: the description of a dataset.
 
-use crate::screen::repeats::{Ceiling, Repeats};
+use crate::screen::repeats::{Bounds, Ceiling, Repeats};
 use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct Manifest {
     /// How well repeated measurements agree, where the sources had some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Repeats>,
+    /// Samples whose score is a mean over different alleles of the same genes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub samples_of_several_alleles: usize,
     /// blake3 of every file, by its path below the dataset; filled in when the dataset is written.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,
@@ -87,6 +90,12 @@ pub struct Synthetic {
     pub variance: BTreeMap<String, f64>,
 }
 
+// serde passes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// The line that carries the checksum of everything above it.
 const SEAL: &str = "# blake3 of the lines above: ";
 
@@ -103,9 +112,14 @@ impl Manifest {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Returns the highest correlation that repeated measurements let a model reach.
-    pub fn ceiling(&self) -> Option<Ceiling> {
-        Ceiling::of(&self.repeats)
+    /// Returns the bounds of the accuracy of any model on the screen.
+    pub fn bounds(&self) -> Bounds {
+        let ceiling = Ceiling::of(&self.repeats);
+        Bounds {
+            attainable_pearson: self.synthetic.as_ref().map(|known| known.attainable_pearson),
+            ceiling: ceiling.ok(),
+            no_ceiling: ceiling.err().filter(|_| self.synthetic.is_none()),
+        }
     }
 
     pub(super) fn to_text(&self) -> Result<String> {

@@ -78,6 +78,7 @@ pub(crate) fn dataset() -> Dataset {
             networks: Vec::new(),
             synthetic: None,
             repeats: Vec::new(),
+            samples_of_several_alleles: 0,
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).unwrap()),

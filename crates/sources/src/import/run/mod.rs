@@ -84,6 +84,8 @@ impl<'a> Importer<'a> {
             records.extend(self.screen(source, &names, &genes, &mut collector)?);
         }
         self.report.samples.merged = collector.merged();
+        let samples_of_several_alleles = collector.of_several_alleles();
+        self.report.samples.of_several_alleles = samples_of_several_alleles;
         self.report.samples.conflicting_queries = collector.conflicting_queries();
         let repeats = collector.repeats();
         self.report.samples.repeats.clone_from(&repeats);
@@ -107,6 +109,7 @@ impl<'a> Importer<'a> {
             networks: Vec::new(),
             synthetic: None,
             repeats,
+            samples_of_several_alleles,
             checksums: BTreeMap::new(),
         };
         let dataset = Dataset { manifest, cell: Arc::new(cell), samples };

@@ -2,7 +2,7 @@
 //! they first appear.
 
 use super::repeats::{Repeated, repeats_of};
-use super::strain::Kind;
+use super::strain::{AlleleKey, Kind};
 use super::ttest;
 use crate::import::fault;
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -36,6 +36,8 @@ pub(crate) struct Measurement<'m> {
     pub query: &'m [u32],
     /// The kind of perturbation.
     pub kind: &'m str,
+    /// Identity of the alleles, where the source names them.
+    pub alleles: Option<AlleleKey>,
     /// The interaction score.
     pub score: f64,
     /// Its p-value, where known.
@@ -86,7 +88,16 @@ struct Group {
     fitness_variance: Mean,
     replicates: u32,
     line: u64,
+    /// Those of the first measurement.
+    alleles: Option<AlleleKey>,
     is_repeated: bool,
+}
+
+impl Group {
+    /// Returns the first measurement, before others are merged.
+    fn measurement(&self, row: u32) -> Repeated {
+        Repeated { row, source: self.source, alleles: self.alleles, score: self.score.value }
+    }
 }
 
 /// Collects measurements. Memory grows with the distinct samples, not with the rows.
@@ -187,6 +198,7 @@ impl Collector {
             fitness_variance: Mean::default(),
             replicates: measured.replicates.max(1),
             line: measured.line,
+            alleles: measured.alleles,
             is_repeated: false,
         };
         group.fitness.add(measured.fitness);
@@ -221,9 +233,14 @@ impl Collector {
         }
         if !std::mem::replace(&mut group.is_repeated, true) {
             // Before anything is merged the group is its first measurement.
-            self.repeated.push(Repeated { row, source: group.source, score: group.score.value });
+            self.repeated.push(group.measurement(row));
         }
-        self.repeated.push(Repeated { row, source: source_code, score: measured.score });
+        self.repeated.push(Repeated {
+            row,
+            source: source_code,
+            alleles: measured.alleles,
+            score: measured.score,
+        });
         self.merged += 1;
         self.conflicting_queries += u64::from(group.query != query);
         if self.duplicates == Duplicates::First {
@@ -243,6 +260,18 @@ impl Collector {
         Ok(())
     }
 
+    /// Returns how many samples are means over alleles that are known to differ.
+    pub(crate) fn of_several_alleles(&self) -> usize {
+        let is_other = |measured: &&Repeated| {
+            let first = self.groups[measured.row as usize].alleles;
+            first.is_some() && measured.alleles.is_some() && measured.alleles != first
+        };
+        if self.duplicates != Duplicates::Mean {
+            return 0;
+        }
+        self.repeated.iter().filter(is_other).map(|measured| measured.row).collect::<BTreeSet<_>>().len()
+    }
+
     /// How well measurements of the same genes agree: between sources, and within each. A kind that a source does not tell may be any,
     /// so that such a measurement also repeats those of other sources whose kind is known.
     pub fn repeats(&self) -> Vec<Repeats> {
@@ -259,10 +288,7 @@ impl Collector {
         } else {
             told.filter_map(|(group, row)| Some([*untold.get(&group.genes[..])?, row])).collect()
         };
-        let single = |row: u32| {
-            let group = &self.groups[row as usize];
-            Repeated { row, source: group.source, score: group.score.value }
-        };
+        let single = |row: u32| self.groups[row as usize].measurement(row);
         // Only sources alone measure; a set of several stands for what was merged.
         let names: Vec<&str> =
             self.sources.iter().map(|names| names.first().map_or("", String::as_str)).collect();
@@ -321,6 +347,7 @@ mod tests {
         genes: &[2, 0],
         query: &[2],
         kind: "deletion",
+        alleles: None,
         score: -0.1,
         p_value: Some(0.5),
         fitness: Some(0.8),

@@ -3,8 +3,8 @@
 //! The matrix is symmetric, so no gene is the query. An empty allele says nothing of the kind of perturbation.
 
 use super::ScreenCounts;
-use super::sink::{NumberColumns, Sink, kind_name};
-use super::strain::Kind;
+use super::sink::{NumberColumns, Sink};
+use super::strain::{Allele, Kind, Perturbation};
 use crate::import::fault;
 use crate::import::read::{Column, Quotes, Style};
 use crate::import::source::Source;
@@ -24,8 +24,10 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Err
     while let Some(row) = table.next_row()? {
         sink.row();
         let values = numbers.read(&row)?;
-        let kinds = [kind_of(row.text(allele_a)?), kind_of(row.text(allele_b)?)];
-        sink.take(&row, &[row.bytes(gene_a), row.bytes(gene_b)], 0, kind_name(&kinds), values)?;
+        let alleles =
+            [row.text(allele_a)?, row.text(allele_b)?].map(|name| Allele { kind: kind_of(name), name });
+        let genes = [row.bytes(gene_a), row.bytes(gene_b)];
+        sink.take(&row, &genes, 0, Perturbation::Alleles(&alleles), values)?;
     }
     Ok(sink.finish())
 }

@@ -1,7 +1,8 @@
 //! Measurements of the same genes, set beside each other before they are merged.
 
-use knockout_base::stats::pearson;
-use knockout_data::screen::{FEWEST_REPEATS, Repeats};
+use super::strain::AlleleKey;
+use knockout_base::stats::{mean, pearson};
+use knockout_data::screen::{FEWEST_REPEATS, RepeatAlleles, Repeats};
 use std::collections::BTreeMap;
 
 /// One of several measurements of a group.
@@ -11,42 +12,50 @@ pub(super) struct Repeated {
     pub(super) row: u32,
     /// Code of its source.
     pub(super) source: u16,
+    /// Identity of its alleles, where the source names them.
+    pub(super) alleles: Option<AlleleKey>,
     pub(super) score: f64,
 }
 
-/// Scores of first and second measurements, by the names of their sources.
-type Pairs<'n> = BTreeMap<(&'n str, &'n str), (Vec<f64>, Vec<f64>)>;
+/// Scores of first and second measurements, by the names of their sources and by their alleles.
+type Pairs<'n> = BTreeMap<(&'n str, &'n str, RepeatAlleles), (Vec<f64>, Vec<f64>)>;
+
+/// Scores of one source for one group, by allele in the order of first appearance.
+type ByAllele = Vec<(Option<AlleleKey>, Vec<f64>)>;
 
 /// How well sources agree with each other and with themselves.
 ///
 /// `alike` are pairs of groups that measure the same genes; `single` gives the one measurement of a group without repeats. A group
 /// counts once for every two of its sources, by their means, and once for each source with repeats, by the first two of them.
+/// Repeats of the same alleles, of different ones and of ones that a source does not name are counted apart.
 pub(super) fn repeats_of<'n>(
     repeated: &[Repeated],
     alike: &[[u32; 2]],
     single: &dyn Fn(u32) -> Repeated,
     names: &[&'n str],
 ) -> Vec<Repeats> {
-    let mut groups: BTreeMap<u32, BTreeMap<&'n str, Vec<f64>>> = BTreeMap::new();
+    let mut groups: BTreeMap<u32, BTreeMap<&'n str, ByAllele>> = BTreeMap::new();
     let name = |measured: &Repeated| names[usize::from(measured.source)];
     for measured in repeated {
-        groups.entry(measured.row).or_default().entry(name(measured)).or_default().push(measured.score);
+        let of_source = groups.entry(measured.row).or_default().entry(name(measured)).or_default();
+        match of_source.iter_mut().find(|(alleles, _)| *alleles == measured.alleles) {
+            Some((_, scores)) => scores.push(measured.score),
+            None => of_source.push((measured.alleles, vec![measured.score])),
+        }
     }
     let mut pairs = Pairs::new();
-    let mut note = |a: (&'n str, f64), b: (&'n str, f64)| {
-        let (a, b) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-        let (first, second) = pairs.entry((a.0, b.0)).or_default();
-        first.push(a.1);
-        second.push(b.1);
+    let mut note = |a: &'n str, b: &'n str, (alleles, first, second): (RepeatAlleles, f64, f64)| {
+        let (key, first, second) =
+            if a <= b { ((a, b, alleles), first, second) } else { ((b, a, alleles), second, first) };
+        let scores = pairs.entry(key).or_default();
+        scores.0.push(first);
+        scores.1.push(second);
     };
-    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
     for sources in groups.values() {
-        for (place, (&a, of_a)) in sources.iter().enumerate() {
-            if let [first, second, ..] = of_a[..] {
-                note((a, first), (a, second));
-            }
-            for (&b, of_b) in sources.iter().skip(place + 1) {
-                note((a, mean(of_a)), (b, mean(of_b)));
+        for (index, (&a, of_a)) in sources.iter().enumerate() {
+            within(of_a).for_each(|pair| note(a, a, pair));
+            for (&b, of_b) in sources.iter().skip(index + 1) {
+                note(a, b, between(of_a, of_b));
             }
         }
     }
@@ -54,23 +63,54 @@ pub(super) fn repeats_of<'n>(
         let [first, second] = rows.map(|row| {
             groups.get(&row).cloned().unwrap_or_else(|| {
                 let one = single(row);
-                BTreeMap::from([(name(&one), vec![one.score])])
+                BTreeMap::from([(name(&one), vec![(one.alleles, vec![one.score])])])
             })
         });
         for (&a, of_a) in &first {
             for (&b, of_b) in second.iter().filter(|(b, _)| **b != a) {
-                note((a, mean(of_a)), (b, mean(of_b)));
+                note(a, b, between(of_a, of_b));
             }
         }
     }
     pairs
         .into_iter()
         .filter(|(_, (first, _))| first.len() >= FEWEST_REPEATS)
-        .filter_map(|((a, b), (first, second))| {
+        .filter_map(|((a, b, alleles), (first, second))| {
             let pearson = pearson(&first, &second)?;
-            Some(Repeats { first: a.to_owned(), second: b.to_owned(), sets: first.len(), pearson })
+            Some(Repeats { first: a.to_owned(), second: b.to_owned(), alleles, sets: first.len(), pearson })
         })
         .collect()
+}
+
+/// Returns the first two measurements of one allele, and the first ones of two different alleles, where there are such.
+fn within(scores: &ByAllele) -> impl Iterator<Item = (RepeatAlleles, f64, f64)> {
+    let again = scores.iter().find_map(|(alleles, scores)| {
+        let kind = if alleles.is_some() { RepeatAlleles::Same } else { RepeatAlleles::Unstated };
+        scores.get(1).map(|&second| (kind, scores[0], second))
+    });
+    let other = scores.get(1).map(|(second, of_second)| {
+        let (first, of_first) = &scores[0];
+        let is_known = first.is_some() && second.is_some();
+        let kind = if is_known { RepeatAlleles::Different } else { RepeatAlleles::Unstated };
+        (kind, of_first[0], of_second[0])
+    });
+    again.into_iter().chain(other)
+}
+
+/// Returns the means of two sources: over the first allele that both measured, otherwise over all alleles.
+fn between(a: &ByAllele, b: &ByAllele) -> (RepeatAlleles, f64, f64) {
+    let is_unstated = |scores: &ByAllele| scores.iter().any(|(alleles, _)| alleles.is_none());
+    let same = a.iter().filter(|(alleles, _)| alleles.is_some()).find_map(|(alleles, of_a)| {
+        let (_, of_b) = b.iter().find(|(other, _)| other == alleles)?;
+        Some((RepeatAlleles::Same, mean(of_a), mean(of_b)))
+    });
+    let all =
+        |scores: &ByAllele| mean(&scores.iter().flat_map(|(_, scores)| scores).copied().collect::<Vec<_>>());
+    same.unwrap_or_else(|| {
+        let is_unknown = is_unstated(a) || is_unstated(b);
+        let kind = if is_unknown { RepeatAlleles::Unstated } else { RepeatAlleles::Different };
+        (kind, all(a), all(b))
+    })
 }
 
 #[cfg(test)]
@@ -78,7 +118,26 @@ mod tests {
     use super::*;
 
     fn measured(row: u32, source: u16, score: f64) -> Repeated {
-        Repeated { row, source, score }
+        Repeated { row, source, alleles: None, score }
+    }
+
+    #[test]
+    fn different_alleles_are_kept_apart() {
+        let [deletion, eight] = [1, 2].map(AlleleKey::new);
+        let with = |alleles, measured: Repeated| Repeated { alleles, ..measured };
+        let mut all = Vec::new();
+        for row in 0..20 {
+            let truth = f64::from(row % 7);
+            // Two alleles that disagree; the other laboratory measured the second one.
+            all.push(with(deletion, measured(row, 0, -truth)));
+            all.push(with(eight, measured(row, 0, truth)));
+            all.push(with(eight, measured(row, 1, 3.0 * truth)));
+        }
+        let found = repeats_of(&all, &[], &|row| measured(row, 0, 0.0), &["lab", "other"]);
+        let found: Vec<_> =
+            found.iter().map(|r| (&r.second[..], r.alleles, r.sets, r.pearson.round())).collect();
+        let expected = [("lab", RepeatAlleles::Different, 20, -1.0), ("other", RepeatAlleles::Same, 20, 1.0)];
+        assert_eq!(found, expected);
     }
 
     #[test]

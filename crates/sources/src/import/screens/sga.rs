@@ -5,8 +5,8 @@
 //! remain must be what the row says it is.
 
 use super::ScreenCounts;
-use super::sink::{NumberColumns, Sink, kind_name};
-use super::strain::{Kind, StrainId, kind_of_allele};
+use super::sink::{NumberColumns, Sink};
+use super::strain::{Allele, Perturbation, StrainId};
 use crate::import::fault;
 use crate::import::read::{Column, Quotes, Row, Separator, Style};
 use crate::import::source::Source;
@@ -52,29 +52,26 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
         let query_id = strain(&row, query)?;
         let array_id = strain(&row, array)?;
         let values = numbers.read(&row)?;
-        let alleles = row.text(query_allele)?;
         let mut genes = SmallVec::<[&[u8]; 4]>::new();
-        let mut kinds = SmallVec::<[Kind; 4]>::new();
-        let mut allele_names = alleles.split('+');
+        let mut alleles = SmallVec::<[Allele<'_>; 4]>::new();
+        let mut allele_names = row.text(query_allele)?.split('+');
         for gene in query_id.genes.split('+') {
             let allele = allele_names.next().unwrap_or_default();
             if !gene.eq_ignore_ascii_case(NEUTRAL) {
                 genes.push(gene.as_bytes());
-                kinds.push(query_id.kind().unwrap_or_else(|| kind_of_allele(allele)));
+                alleles.push(query_id.allele(allele));
             }
         }
         let query_count = genes.len();
         for gene in array_id.genes.split('+').filter(|gene| !gene.eq_ignore_ascii_case(NEUTRAL)) {
             genes.push(gene.as_bytes());
-            kinds.push(
-                array_id.kind().unwrap_or_else(|| kind_of_allele(row.text(array_allele).unwrap_or_default())),
-            );
+            alleles.push(array_id.allele(row.text(array_allele).unwrap_or_default()));
         }
         if genes.len() != order {
             sink.skip("the strains have another number of genes than the row says");
             continue;
         }
-        sink.take(&row, &genes, query_count, kind_name(&kinds), values)?;
+        sink.take(&row, &genes, query_count, Perturbation::Alleles(&alleles), values)?;
     }
     Ok(sink.finish())
 }
@@ -110,15 +107,10 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCo
         }
         let strains = [(strain(&row, query)?, query_allele), (strain(&row, array)?, array_allele)];
         let values = numbers.read(&row)?;
-        let mut kinds = [Kind::Unspecified; 2];
-        for (kind, (id, allele)) in kinds.iter_mut().zip(&strains) {
-            *kind = match id.kind() {
-                Some(kind) => kind,
-                None => kind_of_allele(row.text(*allele)?),
-            };
-        }
+        let [query_allele, array_allele] = strains.map(|(_, column)| row.text(column));
+        let alleles = [strains[0].0.allele(query_allele?), strains[1].0.allele(array_allele?)];
         let genes = strains.map(|(id, _)| id.genes.as_bytes());
-        sink.take(&row, &genes, 1, kind_name(&kinds), values)?;
+        sink.take(&row, &genes, 1, Perturbation::Alleles(&alleles), values)?;
     }
     Ok(sink.finish())
 }

@@ -1,6 +1,6 @@
 //! Where the rows of every screen go: names become genes, choices are applied, what is left out is counted.
 
-use super::strain::Kind;
+use super::strain::Perturbation;
 use super::{Alleles, Collector, Measurement};
 use crate::import::fault;
 use crate::import::genes::{NamedGenes, is_name};
@@ -95,7 +95,7 @@ struct Entry<'e> {
     line: u64,
     names: &'e [&'e [u8]],
     query: usize,
-    kind: &'e str,
+    perturbation: Perturbation<'e>,
     numbers: Numbers,
 }
 
@@ -157,10 +157,11 @@ impl<'s> Sink<'s> {
         row: &Row<'_>,
         names: &[&[u8]],
         query: usize,
-        kind: &str,
+        perturbation: Perturbation<'_>,
         numbers: Numbers,
     ) -> Result<Option<u32>, Error> {
-        let entry = Entry { source: self.choice.source, line: row.line(), names, query, kind, numbers };
+        let entry =
+            Entry { source: self.choice.source, line: row.line(), names, query, perturbation, numbers };
         self.take_entry(&entry).map_err(|kind| row.fail(None, kind))
     }
 
@@ -173,11 +174,13 @@ impl<'s> Sink<'s> {
         kind: &str,
         numbers: Numbers,
     ) -> Result<Option<u32>, Error> {
-        self.take_entry(&Entry { source, line, names, query: 0, kind, numbers })
+        let perturbation = Perturbation::Kind(kind);
+        self.take_entry(&Entry { source, line, names, query: 0, perturbation, numbers })
     }
 
     fn take_entry(&mut self, entry: &Entry<'_>) -> Result<Option<u32>, Error> {
-        let Entry { source, line, names, query, kind, numbers } = *entry;
+        let Entry { source, line, names, query, perturbation, numbers } = *entry;
+        let kind = perturbation.kind();
         if !self.choice.orders.is_empty() && !self.choice.orders.contains(&names.len()) {
             self.skip("another number of genes");
             return Ok(None);
@@ -215,6 +218,7 @@ impl<'s> Sink<'s> {
             genes: &genes,
             query: &genes[..query.min(genes.len())],
             kind,
+            alleles: perturbation.key(&genes),
             score,
             p_value: numbers.p_value,
             fitness: numbers.fitness,
@@ -258,9 +262,4 @@ fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), Error> {
 /// Whether a name occurs twice.
 fn is_repeated(names: &[&[u8]]) -> bool {
     (1..names.len()).any(|index| names[..index].iter().any(|other| other.eq_ignore_ascii_case(names[index])))
-}
-
-/// The kind of a sample by the kinds of its genes, as the word in its column.
-pub(crate) fn kind_name(kinds: &[Kind]) -> &'static str {
-    Kind::of_all(kinds.iter().copied()).name()
 }

@@ -3,6 +3,10 @@
 //! A strain id is `GENE_suffixNNN`, or `GENE1+GENE2_tmNNN` for the double queries of Kuzmin. Only what the name states
 //! is believed: `cdc7-4` is an allele; that it is temperature-sensitive is known only of `_tsa` and `_tsq` strains.
 
+use smallvec::SmallVec;
+use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroU64;
+
 /// The kind of perturbation of a gene or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -44,6 +48,71 @@ impl Kind {
     }
 }
 
+/// How a gene is perturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allele<'a> {
+    /// The kind of perturbation.
+    pub kind: Kind,
+    /// The name of the allele, empty where the source gives none.
+    pub name: &'a str,
+}
+
+impl Allele<'_> {
+    /// Feeds a hasher so that equal alleles hash alike; `None` where the allele is not known.
+    ///
+    /// Deletions of a gene are the same allele whatever their names, and so are those of reduced abundance.
+    fn hash_to(self, hasher: &mut impl Hasher) -> Option<()> {
+        let name = match self.kind {
+            Kind::Deletion | Kind::Damp => "",
+            _ if self.name.is_empty() => return None,
+            _ => self.name,
+        };
+        hasher.write(self.kind.name().as_bytes());
+        name.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
+        Some(())
+    }
+}
+
+/// The perturbation of a row: the allele of each gene, or a word for all.
+#[derive(Debug, Clone, Copy)]
+pub enum Perturbation<'p> {
+    /// One allele for each gene, in the order of the genes.
+    Alleles(&'p [Allele<'p>]),
+    /// The kind of perturbation, where the source names no alleles.
+    Kind(&'p str),
+}
+
+/// Identity of the alleles of a sample: equal for equal alleles of the same genes.
+pub(crate) type AlleleKey = NonZeroU64;
+
+impl<'p> Perturbation<'p> {
+    /// The word in the `kind` column.
+    pub(crate) fn kind(self) -> &'p str {
+        match self {
+            Self::Alleles(alleles) => Kind::of_all(alleles.iter().map(|allele| allele.kind)).name(),
+            Self::Kind(kind) => kind,
+        }
+    }
+
+    /// Returns the identity of the alleles of genes; `None` unless all are known.
+    pub(crate) fn key(self, genes: &[u32]) -> Option<AlleleKey> {
+        let allele = |index: usize| match self {
+            Self::Alleles(alleles) => alleles.get(index).copied(),
+            Self::Kind(kind) => {
+                (kind == Kind::Deletion.name()).then_some(Allele { kind: Kind::Deletion, name: "" })
+            }
+        };
+        let mut order: SmallVec<[usize; 4]> = (0..genes.len()).collect();
+        order.sort_unstable_by_key(|&index| genes[index]);
+        let mut hasher = DefaultHasher::new();
+        for index in order {
+            hasher.write_u32(genes[index]);
+            allele(index)?.hash_to(&mut hasher)?;
+        }
+        NonZeroU64::new(hasher.finish())
+    }
+}
+
 /// The parts of a strain id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StrainId<'s> {
@@ -62,6 +131,11 @@ impl<'s> StrainId<'s> {
             !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let has_genes = genes.split('+').all(|gene| gene.len() >= 3 && gene.is_ascii());
         (is_fine && has_genes).then_some(Self { genes, suffix })
+    }
+
+    /// Returns the allele of a strain, given its name in the row.
+    pub(crate) fn allele<'a>(&self, name: &'a str) -> Allele<'a> {
+        Allele { kind: self.kind().unwrap_or_else(|| kind_of_allele(name)), name: name.trim() }
     }
 
     /// The kind that the suffix states; `None` where it states none.
@@ -103,6 +177,28 @@ mod tests {
         for bad in ["", "YAL015C", "_tm1", "YAL015C_", "YAL015C+_tm1", "0.0448", "YAL015C_1"] {
             assert_eq!(StrainId::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn alleles_are_the_same_or_not() {
+        let key = |genes: &[u32], alleles: [(Kind, &'static str); 2]| {
+            Perturbation::Alleles(&alleles.map(|(kind, name)| Allele { kind, name })).key(genes)
+        };
+        let (deletion, damp) = ((Kind::Deletion, "ntg1Δ"), (Kind::Damp, "DAMP"));
+        let (eight, nine) = ((Kind::Allele, "POL30-8"), (Kind::Allele, "pol30-79"));
+        let one = key(&[1, 2], [deletion, eight]);
+        assert!(one.is_some());
+        assert_eq!(
+            one,
+            key(&[2, 1], [(Kind::Allele, "pol30-8"), (Kind::Deletion, "")]),
+            "any order and case"
+        );
+        assert_ne!(one, key(&[1, 2], [deletion, nine]));
+        assert_ne!(one, key(&[2, 1], [deletion, eight]), "the other gene has the allele");
+        assert_ne!(key(&[1, 2], [deletion, damp]), key(&[1, 2], [damp, deletion]));
+        assert_eq!(key(&[1, 2], [deletion, (Kind::Unspecified, "")]), None);
+        assert_eq!(Perturbation::Kind("unspecified").key(&[1, 2]), None);
+        assert_eq!(Perturbation::Kind("deletion").key(&[1, 2]), key(&[1, 2], [deletion, deletion]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink};
+use super::strain::Perturbation;
 use crate::import::fault;
 use crate::import::names::{Meaning, Names};
 use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
@@ -118,7 +119,7 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> R
         if words.is_empty() {
             return Err(row.bad(genes[0], "at least one gene"));
         }
-        sink.take(&row, &words, query, kind, values)?;
+        sink.take(&row, &words, query, Perturbation::Kind(kind), values)?;
     }
     Ok(sink.finish())
 }

@@ -1,0 +1,165 @@
+//! Regimes of predictions: how many genes of a set training has never seen, and what the records of a part share.
+
+use knockout_base::stats::bootstrap::{Resampling, SharedUnits};
+use knockout_data::screen::{Part, Samples, Split};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How many genes of a set are new to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regime {
+    /// Training has records of every gene.
+    Known,
+    /// Training has no record of one gene.
+    OneNew,
+    /// Training has no record of two or more genes.
+    SeveralNew,
+}
+
+impl Regime {
+    /// All of them, the easiest first.
+    pub const ALL: [Self; 3] = [Self::Known, Self::OneNew, Self::SeveralNew];
+
+    /// Returns the word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::OneNew => "one-new",
+            Self::SeveralNew => "several-new",
+        }
+    }
+
+    /// Describes the regime.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Known => "all genes screened",
+            Self::OneNew => "one new gene",
+            Self::SeveralNew => "two or more new genes",
+        }
+    }
+}
+
+/// Genes and query strains that training has records of.
+#[derive(Debug, Clone)]
+pub struct TrainedGenes {
+    is_trained: Vec<bool>,
+    queries: BTreeMap<Vec<u32>, u32>,
+    /// Queries below this number are those of training.
+    trained_queries: u32,
+}
+
+/// Records with a new unit below this share of a part do not decide what is resampled.
+const FEW: f64 = 0.01;
+
+impl TrainedGenes {
+    /// Collects the genes and query strains of the training part.
+    pub fn of(samples: &Samples, gene_count: usize, split: &Split) -> Self {
+        let mut is_trained = vec![false; gene_count];
+        let mut queries: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut number = |query: &[u32]| {
+            if !queries.contains_key(query) {
+                queries.insert(query.to_vec(), queries.len() as u32);
+            }
+            queries.len() as u32
+        };
+        let mut trained_queries = 0;
+        for &row in split.rows(Part::Train) {
+            samples.genes(row as usize).iter().for_each(|&gene| is_trained[gene as usize] = true);
+            trained_queries = number(samples.query(row as usize));
+        }
+        (0..samples.len()).for_each(|row| {
+            number(samples.query(row));
+        });
+        Self { is_trained, queries, trained_queries }
+    }
+
+    /// Returns whether training has a record of a gene.
+    pub fn has(&self, gene: u32) -> bool {
+        self.is_trained[gene as usize]
+    }
+
+    /// Returns the regime of a set.
+    pub fn regime(&self, set: &[u32]) -> Regime {
+        match set.iter().filter(|&&gene| !self.has(gene)).count() {
+            0 => Regime::Known,
+            1 => Regime::OneNew,
+            _ => Regime::SeveralNew,
+        }
+    }
+
+    /// Returns the indices of rows by regime, for the regimes that occur.
+    pub fn by_regime(&self, samples: &Samples, rows: &[u32]) -> BTreeMap<Regime, Vec<usize>> {
+        let mut found: BTreeMap<Regime, Vec<usize>> = BTreeMap::new();
+        for (index, &row) in rows.iter().enumerate() {
+            found.entry(self.regime(samples.genes(row as usize))).or_default().push(index);
+        }
+        found
+    }
+
+    /// Returns what the records of some rows share, which decides how exact their figures are.
+    ///
+    /// Records of new genes share what is particular to these genes, so genes are resampled, the new ones among themselves. Records
+    /// of new query strains share the strain. Records of known genes and strains are independent given the training part.
+    pub fn shared(&self, samples: &Samples, rows: &[u32]) -> Shared {
+        let share = |is_new: &dyn Fn(u32) -> bool| {
+            rows.iter().filter(|&&row| is_new(row)).count() as f64 / rows.len().max(1) as f64
+        };
+        let has_new_gene = |row: u32| samples.genes(row as usize).iter().any(|&gene| !self.has(gene));
+        let query = |row: u32| self.queries.get(samples.query(row as usize)).copied().unwrap_or(0);
+        if share(&has_new_gene) > FEW {
+            let genes = rows.iter().map(|&row| samples.genes(row as usize).iter().copied());
+            let units = SharedUnits::new(genes, |gene| usize::from(!self.has(gene)));
+            Shared { units: ResampledUnits::Genes, resampling: Resampling::Units(units) }
+        } else if share(&|row| query(row) >= self.trained_queries) > FEW {
+            // Query strains follow the genes in the numbering of units.
+            let genes = self.is_trained.len() as u32;
+            let units = rows.iter().map(|&row| {
+                let strain = samples.query(row as usize);
+                let others = samples.genes(row as usize).iter().filter(|gene| !strain.contains(gene));
+                others.copied().chain([genes + query(row)])
+            });
+            let stratum = |unit: u32| match unit.checked_sub(genes) {
+                None => 0,
+                Some(query) => 1 + usize::from(query >= self.trained_queries),
+            };
+            let units = SharedUnits::new(units, stratum);
+            Shared { units: ResampledUnits::QueryStrains, resampling: Resampling::Units(units) }
+        } else {
+            Shared::default()
+        }
+    }
+}
+
+/// Units that records share and that are resampled together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shared {
+    /// The elements that are resampled.
+    pub units: ResampledUnits,
+    /// How to resample them.
+    pub resampling: Resampling,
+}
+
+/// The elements that were resampled for an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ResampledUnits {
+    /// Single records.
+    #[default]
+    Records,
+    /// Genes.
+    Genes,
+    /// Query strains and array genes.
+    QueryStrains,
+}
+
+impl ResampledUnits {
+    /// Names the elements in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Genes => "genes",
+            Self::QueryStrains => "query strains",
+        }
+    }
+}
