@@ -69,7 +69,8 @@ const MIN_RECORDS: usize = 100;
 
 impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
-    const SUMMARY: &'static str = "ridge of genes and query pairs + low-rank + network-kernel + profiles, weighted on the validation part";
+    const SUMMARY: &'static str =
+        "ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part";
 
     fn check(&self, cell: &Cell) -> Result<(), Error> {
         self.low_rank.check(cell)?;

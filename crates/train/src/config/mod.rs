@@ -332,6 +332,10 @@ impl Config {
             ("model.covariates", "[]"),
             ("model.low_rank.covariates", "[]"),
             ("model.network_kernel.annotations", "[]"),
+            ("model.parts", r#"["low_rank","network_kernel","profile_neighbours","profile_kernel"]"#),
+            ("model.amplitudes", r#"["fitness","essential"]"#),
+            ("model.profile.rank", "256"),
+            ("model.profile.memory_mib", "4096"),
             ("residuals.folds", "0"),
         ] {
             if config.get(key).is_some_and(|value| value == nothing) {
