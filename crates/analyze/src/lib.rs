@@ -60,10 +60,10 @@ pub use compare::{
     NameTable, OpsChange, Row, TimeUnit,
 };
 pub use findings::{
-    Analysis, Bound, CategoryShare, Counted, CriticalPath, DeviceSummary, DeviceTimes, EventCat,
+    Analysis, Bound, CategoryShare, Confidence, Counted, CriticalPath, DeviceSummary, DeviceTimes, EventCat,
     FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, KernelType, LaneFindings,
     LanePicture, LaneStacks, LaunchFigures, Limit, Operation, OperationPart, Picture, PythonFunction,
     QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode, StepFindings, StepRow, StepSpan,
-    StepSummary, Stragglers, TraceFinding, TraceWarning, jobs,
+    StepSummary, Stragglers, TimeParts, TraceFinding, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

@@ -2,7 +2,9 @@
 
 use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
 use crate::picture::{self, category_colour};
-use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_finding, sourced_warning};
+use crate::sentence::{
+    autograd_wait, bounds, cut_files, launches, limit_word, sourced_finding, sourced_warning,
+};
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
     Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, Share,
@@ -21,6 +23,9 @@ pub fn analysis_text(analysis: &Analysis) -> String {
     let mut out = analysis.ranks.iter().map(|file| file_line(file) + "\n").collect::<String>();
     for cut in cut_files(analysis) {
         writeln!(out, "{cut}").ok();
+    }
+    for bound in bounds(analysis) {
+        writeln!(out, "{bound}").ok();
     }
     writeln!(
         out,
@@ -52,10 +57,7 @@ fn page(analysis: &Analysis) -> Page {
         [only] => file_name(only).to_owned(),
         files => format!("{} ranks", files.len()),
     };
-    let mut sections = vec![
-        Section::new("bounds", "Bound by").with(bounds(analysis)).only(Medium::Text),
-        findings(analysis).only(Medium::Text),
-    ];
+    let mut sections = vec![findings(analysis).only(Medium::Text)];
     sections.extend(categories(analysis));
     sections.extend(phases(analysis));
     sections.extend(steps(analysis));
@@ -112,7 +114,12 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
         facts.push(Fact::new("steps", count(summary.count)));
         facts.push(Fact::new("median step", time(summary.median_us)));
     }
-    facts.extend(analysis.gpu.as_ref().map(|gpu| Fact::new("device idle", time(gpu.times.idle_us))));
+    let idle_us = |file: &FileFindings| Some((1.0 - file.bound.device_busy?) * file.bound.parts.total_us());
+    let idle_us: Vec<f64> = analysis.ranks.iter().filter_map(idle_us).collect();
+    if !idle_us.is_empty() {
+        let name = if analysis.steps.is_empty() { "device idle" } else { "device idle in steps" };
+        facts.push(Fact::new(name, time(idle_us.iter().sum())));
+    }
     facts
 }
 
@@ -146,7 +153,7 @@ fn categories(analysis: &Analysis) -> Vec<Section> {
     let mut sections = Vec::new();
     for (side, device, id) in [("host", false, "categories"), ("device", true, "device-categories")] {
         let rows = || analysis.categories.iter().filter(move |row| row.device == device);
-        let most = rows().filter_map(|row| row.share_of_work).fold(1e-9, f64::max);
+        let most = rows().map(|row| row.us).fold(1e-9, f64::max);
         let mut table = Table::new([
             Column::name("category"),
             Column::bar(),
@@ -158,7 +165,7 @@ fn categories(analysis: &Analysis) -> Vec<Section> {
             let colour = category_colour(analysis, &row.name);
             table.row([
                 Cell::coloured(&row.name, &colour),
-                Bar::of(row.share_of_work.unwrap_or(0.0) / most, colour).into(),
+                Bar::of(row.us / most, colour).into(),
                 time_cell(row.us),
                 percent_cell(row.share),
                 row.share_of_work.map_or_else(dash, percent_cell),
@@ -238,6 +245,7 @@ fn steps(analysis: &Analysis) -> Option<Section> {
         Column::name("step"),
         Column::number("length"),
         Column::text(""),
+        Column::text("bound by"),
         Column::text("host time, largest parts").wide_only(),
         Column::text("device time launched").wide_only(),
     ];
@@ -247,6 +255,7 @@ fn steps(analysis: &Analysis) -> Option<Section> {
             Cell::from(&step.name[..]),
             time_cell(step.us),
             Cell::from(mark),
+            limit_word(step.limit).into(),
             parts(&step.host).into(),
             parts(&step.device).into(),
         ]

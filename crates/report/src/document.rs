@@ -80,6 +80,7 @@ struct Warned<'a, T> {
 /// Returns the document of `trace analyze`.
 pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
     AnalysisDocument {
+        bound: analysis.ranks.iter().zip(bounds(analysis)).map(bound_text).collect(),
         analysis,
         stragglers: analysis.stragglers.as_ref().map(|stragglers| StragglersDocument {
             stragglers,
@@ -88,31 +89,30 @@ pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
         verdicts: analysis.findings.iter().map(sourced).collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         ranks: analysis.ranks.iter().map(rank).collect(),
-        bound: analysis.ranks.iter().zip(bounds(analysis)).map(bound_text).collect(),
     }
 }
 
-fn bound_text((file, text): (&FileFindings, String)) -> BoundText {
-    BoundText { rank: file.rank, bound: Bound::of(file), text }
+fn bound_text((file, text): (&FileFindings, String)) -> BoundText<'_> {
+    BoundText { rank: file.rank, bound: &file.bound, text }
 }
 
 #[derive(Serialize)]
-struct BoundText {
+struct BoundText<'a> {
+    text: String,
     rank: Option<i64>,
     #[serde(flatten)]
-    bound: Bound,
-    text: String,
+    bound: &'a Bound,
 }
 
 #[derive(Serialize)]
 struct AnalysisDocument<'a> {
+    bound: Vec<BoundText<'a>>,
     #[serde(flatten)]
     analysis: &'a Analysis,
     stragglers: Option<StragglersDocument<'a>>,
     verdicts: Vec<FindingText>,
     warnings: Vec<String>,
     ranks: Vec<RankDocument<'a>>,
-    bound: Vec<BoundText>,
 }
 
 #[derive(Serialize)]

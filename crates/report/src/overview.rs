@@ -51,7 +51,7 @@ impl Overview {
             file: file.file.clone(),
             job: several.iter().position(|group| group.contains(&index)).map(|job| job + 1),
             rank: file.rank,
-            bound: Bound::of(file),
+            bound: file.bound.clone(),
             steps: file.steps.len(),
             step_us: file.step_summary.as_ref().map(|summary| summary.median_us),
             span_us: file.span_us,
@@ -87,6 +87,7 @@ pub fn overview_text(overview: &Overview) -> String {
             _ => "-".to_owned(),
         };
         let part = |(name, share): &(String, f64)| format!("{} {}", shortened(name, 28), percent(*share));
+        let largest = trace.bound.largest.as_ref().or(trace.bound.operation.as_ref());
         table.row([
             shortened(&trace.file, NAME_WIDTH) + if trace.damaged { " (damaged)" } else { "" },
             job,
@@ -95,7 +96,7 @@ pub fn overview_text(overview: &Overview) -> String {
             trace.step_us.map_or_else(|| "-".to_owned(), time),
             time(trace.span_without_trace_cat_us),
             trace.bound.device_busy.map_or_else(|| "-".to_owned(), percent),
-            trace.bound.largest.as_ref().map_or_else(|| "-".to_owned(), part),
+            largest.map_or_else(|| "-".to_owned(), part),
         ]);
     }
     table.to_text()

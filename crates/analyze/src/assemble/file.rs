@@ -1,6 +1,6 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
-use super::{critical, device, lanes, operations, picture, steps, warnings};
+use super::{bound, critical, device, lanes, operations, picture, steps, warnings};
 use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
@@ -33,6 +33,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
     let (categories, sides) = categories(parts, &autograd);
     let counts = &totals.counts;
     let document = &parts.outcome.document;
+    let times = bound::times(parts);
     let mut findings = FileFindings {
         file: label.to_owned(),
         rank: document.rank(),
@@ -63,13 +64,14 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         operations: operations::operations(parts),
         python: operations::python(parts, sides.0),
         lanes: lanes::lanes(parts),
-        steps: steps::steps(parts),
+        steps: steps::steps(parts, &times.steps),
         steps_gpu: steps::spans(parts, &parts.steps_gpu),
         step_summary: None,
         gpu: device::whole(parts),
         gpu_hta: device::hta(parts),
         memory,
         critical_path: critical::path(parts),
+        bound: bound::bound(parts, &times),
         findings: Vec::new(),
         warnings: Vec::new(),
         spilled_bytes: parts.spilled_bytes,

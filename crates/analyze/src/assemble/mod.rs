@@ -1,8 +1,10 @@
 //! Third stage: the sums of one file become findings.
 
+mod bound;
 mod critical;
 mod device;
 mod file;
+mod heaviest;
 mod lanes;
 mod operations;
 mod picture;

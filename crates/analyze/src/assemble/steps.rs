@@ -3,7 +3,7 @@
 use crate::attribute::Attributed;
 use crate::attribute::steps::Step;
 use crate::collect::id::StepId;
-use crate::findings::{Share, StepFindings, StepSpan, shares};
+use crate::findings::{Share, StepFindings, StepSpan, TimeParts, shares};
 use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,9 @@ pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
         .collect()
 }
 
-pub(crate) fn steps(parts: &Attributed<'_>) -> Vec<StepFindings> {
+/// Gives the findings of all steps; `times` has the parts of each.
+pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
+    let has_device = parts.has_device();
     let categories = parts.rules.categories().len();
     let row = |sums: &[i64], index: usize| -> Vec<(String, f64)> {
         let cells = sums.get(index * categories..(index + 1) * categories).unwrap_or_default();
@@ -31,7 +33,10 @@ pub(crate) fn steps(parts: &Attributed<'_>) -> Vec<StepFindings> {
         .map(|(index, span)| {
             let host = row(&parts.steps.host, index);
             let whole = host.iter().map(|(_, us)| us).sum();
+            let time = times.get(index).copied().unwrap_or_default();
             StepFindings {
+                parts: time,
+                limit: time.limit(has_device).0,
                 host: shares(host, whole),
                 device: device_shares(row(&parts.steps.device, index), span.us),
                 name: span.name,

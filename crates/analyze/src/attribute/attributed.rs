@@ -1,5 +1,6 @@
 //! The result of the second stage: the sums of one file, from its lanes, its launches and its device events.
 
+use crate::attribute::device_state::DeviceStates;
 use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
 use crate::attribute::hta::Hta;
 use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
@@ -36,6 +37,8 @@ pub(crate) struct Attributed<'a> {
     pub(crate) steps: StepTable,
     pub(crate) steps_gpu: Vec<Step>,
     pub(crate) lanes: Vec<LaneResult>,
+    /// State of the device at every instant.
+    pub(crate) states: Arc<DeviceStates>,
     pub(crate) lane_names: BTreeMap<LaneId, Symbol>,
     /// Labels and names of processes, by a lane of theirs.
     pub(crate) process_labels: BTreeMap<LaneId, Symbol>,
@@ -70,7 +73,7 @@ impl<'a> Attributed<'a> {
             lanes.entry(segment.first.lane).or_default().push(segment);
         }
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
-        let shared = Shared {
+        let mut shared = Shared {
             store: Arc::clone(&store),
             kinds: Arc::clone(&kinds),
             steps: Arc::clone(&steps),
@@ -84,12 +87,24 @@ impl<'a> Attributed<'a> {
                 .iter()
                 .position(|category| category.role == Role::Unattributed)
                 .map(CategoryId::from_index),
+            roles: rules.categories().iter().map(|category| category.role).collect(),
+            engine_lanes: totals.engine_lanes.clone(),
+            device: Arc::default(),
         };
-        let side = |lane: LaneId| match totals.device_lanes.get(lane.index()) {
-            Some(true) => Side::Device,
-            _ => Side::Host,
+        let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
+        let side = |lane: LaneId| if is_device(lane) { Side::Device } else { Side::Host };
+        // The device first: what its state is decides what a host thread's time is a part of.
+        let is_first = |lane: &LaneId, _: &mut Vec<Segment<Span>>| {
+            is_device(*lane) || totals.overhead_lanes.contains(*lane)
         };
-        let (mut lanes, mut steps) = sweep_lanes(&shared, lanes, side, options.threads)?;
+        let device_lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = lanes.extract_if(.., is_first).collect();
+        let (mut first, mut steps) = sweep_lanes(&shared, device_lanes, side, options.threads)?;
+        let busy = first.iter_mut().map(|lane| std::mem::take(&mut lane.busy));
+        shared.device = Arc::new(DeviceStates::of(busy));
+        let (mut lanes, more) = sweep_lanes(&shared, lanes, side, options.threads)?;
+        steps.absorb(&more);
+        lanes.append(&mut first);
+        lanes.sort_by_key(|lane| lane.lane);
         let mut rows = links.finish()?;
         let (mut hta_kept, mut loose) = (0, 0);
         for lane in &mut lanes {
@@ -124,6 +139,7 @@ impl<'a> Attributed<'a> {
             hta,
             steps,
             lanes,
+            states: shared.device,
             joined,
             device,
             device_spans,
@@ -141,6 +157,11 @@ impl<'a> Attributed<'a> {
 
     pub(crate) fn category_name(&self, category: CategoryId) -> &str {
         self.rules.categories().get(category.index()).map_or("", |category| category.name.as_str())
+    }
+
+    /// Whether there are device events.
+    pub(crate) fn has_device(&self) -> bool {
+        self.device.exact.by_type.iter().any(|(events, _)| *events > 0)
     }
 
     /// Returns the first instant of the trace.

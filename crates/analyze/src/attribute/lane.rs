@@ -1,15 +1,19 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
 use crate::attribute::autograd::Stretches;
+use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
+use crate::attribute::parts::{Activity, Divider, PartNanos};
 use crate::attribute::self_time::{LaneTime, Visitor, sweep};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::Tree;
+use crate::collect::LaneSet;
 use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
-use crate::collect::kind::Kind;
+use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
+use crate::collect::rules::Role;
 use crate::sort::{Helper, Segment, Store, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
@@ -32,6 +36,12 @@ pub(crate) struct Shared {
     pub(crate) critical: Option<(i64, i64)>,
     /// The category of time that nothing names, if the rules have one.
     pub(crate) unattributed: Option<CategoryId>,
+    /// Roles by category.
+    pub(crate) roles: Vec<Role>,
+    /// Lanes that hold functions of autograd's engine.
+    pub(crate) engine_lanes: LaneSet,
+    /// State of the device; nothing while the device's own lanes are swept.
+    pub(crate) device: Arc<DeviceStates>,
 }
 
 impl Shared {
@@ -60,6 +70,12 @@ pub(crate) struct LaneResult {
     pub(crate) engine: Stretches,
     /// Of a lane with steps, time that nothing names.
     pub(crate) unnamed: Stretches,
+    /// Of a lane of the device or of the profiler: when it is busy.
+    pub(crate) busy: BusyTime,
+    /// Parts of each step, for a lane with steps; without any steps, parts of the lane's time.
+    pub(crate) parts: Vec<PartNanos>,
+    /// Calls that launch device work.
+    pub(crate) launches: u64,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -126,6 +142,9 @@ struct LaneSweep<'a> {
     engine: Stretches,
     unnamed: Stretches,
     has_steps: bool,
+    busy: BusyTime,
+    divider: Option<Divider<'a>>,
+    launches: u64,
 }
 
 /// Sweeps one lane.
@@ -137,6 +156,14 @@ pub(crate) fn sweep_lane(
     segments: Vec<Segment<Span>>,
 ) -> Result<LaneResult> {
     let mut spans = merge(&shared.store, segments)?;
+    let has_steps = side == Side::Host && shared.steps.iter().any(|step| step.lane == lane);
+    // Without steps nothing tells yet which lane matters.
+    let divided = match (has_steps, shared.steps.len()) {
+        _ if side == Side::Device => None,
+        (_, 0) => Some(1),
+        (true, steps) => Some(steps),
+        (false, _) => shared.engine_lanes.contains(lane).then_some(0),
+    };
     let mut state = LaneSweep {
         shared,
         scratch,
@@ -154,7 +181,10 @@ pub(crate) fn sweep_lane(
         pieces: Vec::new(),
         engine: Stretches::default(),
         unnamed: Stretches::default(),
-        has_steps: side == Side::Host && shared.steps.iter().any(|step| step.lane == lane),
+        has_steps,
+        busy: BusyTime::default(),
+        divider: divided.map(|sums| Divider::new(&shared.device, sums)),
+        launches: 0,
     };
     let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
@@ -186,6 +216,9 @@ pub(crate) fn sweep_lane(
         pieces: state.pieces,
         engine: state.engine,
         unnamed: state.unnamed,
+        busy: state.busy,
+        parts: state.divider.map(|divider| divider.sums).unwrap_or_default(),
+        launches: state.launches,
     })
 }
 
@@ -198,6 +231,9 @@ impl LaneSweep<'_> {
             self.naive_nanos += i128::from(span.duration);
             if self.side == Side::Device && kind.is(Kind::DEVICE) {
                 self.device_work.add(span.start, span.end());
+            }
+            if let Some(state) = DeviceState::of(kind) {
+                self.busy.add(state, span.start, span.end());
             }
         }
         if span.is(Span::ON_STREAM) {
@@ -253,8 +289,10 @@ impl LaneSweep<'_> {
         self.step_until = self.scratch.steps.steps.get(next).map_or(end, |step| step.start.min(end));
     }
 
-    fn in_steps(&mut self, kind: KindId, category: CategoryId, from: i64, to: i64) {
-        let mut from = from;
+    /// Adds a piece of time to the sums of its step; returns the nanoseconds of it in which the device is idle.
+    fn in_steps(&mut self, piece: &Piece, activity: Activity) -> i64 {
+        let &Piece { from: began, to, kind, category } = piece;
+        let (mut from, mut idle) = (began, 0);
         while from < to {
             if from >= self.step_until {
                 self.enter_step(from);
@@ -263,16 +301,26 @@ impl LaneSweep<'_> {
             if let Some(step) = self.step {
                 self.scratch.steps.host(step, category, end - from);
                 self.scratch.own(kind, end - from, 0);
+                idle += self.divide(step.index(), activity, began, (from, end));
             }
             from = end;
         }
+        idle
     }
 
-    fn keep_piece(&mut self, kind: KindId, category: CategoryId, from: i64, to: i64) {
+    fn divide(&mut self, index: usize, activity: Activity, began: i64, (from, to): (i64, i64)) -> i64 {
+        self.divider.as_mut().map_or(0, |divider| divider.add(index, activity, began, from, to))
+    }
+
+    fn role(&self, category: CategoryId) -> Role {
+        self.shared.roles.get(category.index()).copied().unwrap_or_default()
+    }
+
+    fn keep_piece(&mut self, piece: &Piece) {
         let Some((start, end)) = self.shared.critical else { return };
-        let (from, to) = (from.max(start), to.min(end));
+        let (from, to) = (piece.from.max(start), piece.to.min(end));
         if from < to && self.pieces.len() < MAX_PIECES {
-            self.pieces.push(Piece { from, to, kind, category });
+            self.pieces.push(Piece { from, to, ..*piece });
         }
     }
 }
@@ -287,10 +335,11 @@ impl Visitor for LaneSweep<'_> {
             phase = node.phase;
         }
         if self.side == Side::Host {
-            if parent.is_none()
-                && self.shared.kinds.get(span.kind.index()).is_some_and(|kind| kind.is(Kind::ENGINE))
-            {
-                self.engine.add(from, span.end());
+            if let Some(kind) = self.shared.kinds.get(span.kind.index()) {
+                if parent.is_none() && kind.is(Kind::ENGINE) {
+                    self.engine.add(from, span.end());
+                }
+                self.launches += u64::from(kind.launch != Launch::No);
             }
             if from >= self.step_until {
                 self.enter_step(from);
@@ -305,17 +354,27 @@ impl Visitor for LaneSweep<'_> {
         id
     }
 
-    fn run(&mut self, node: NodeId, from: i64, to: i64) {
-        let Some(node) = self.tree.nodes.get_mut(node.index()) else { return };
+    fn run(&mut self, id: NodeId, from: i64, to: i64) {
+        let Some(node) = self.tree.nodes.get_mut(id.index()) else { return };
         node.self_nanos += to - from;
-        let (kind, category) = (node.kind, node.category);
+        let (kind, category, phase) = (node.kind, node.category, node.phase);
         self.bins.add(category, from, to);
-        if self.side == Side::Host {
-            self.in_steps(kind, category, from, to);
-            self.keep_piece(kind, category, from, to);
-            if self.has_steps && self.shared.unattributed == Some(category) {
-                self.unnamed.add(from, to);
-            }
+        if self.side == Side::Device {
+            return;
+        }
+        let piece = Piece { from, to, kind, category };
+        let is_call = self.shared.kinds.get(kind.index()).is_some_and(|kind| kind.is(Kind::CALL));
+        let activity = Activity::of(phase.map(|phase| self.role(phase)), self.role(category), is_call);
+        let mut idle = self.in_steps(&piece, activity);
+        if self.shared.steps.is_empty() {
+            idle += self.divide(0, activity, from, (from, to));
+        }
+        if let Some(node) = self.tree.nodes.get_mut(id.index()).filter(|_| idle > 0) {
+            node.idle_nanos += idle;
+        }
+        self.keep_piece(&piece);
+        if self.has_steps && self.shared.unattributed == Some(category) {
+            self.unnamed.add(from, to);
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod attributed;
 pub(crate) mod autograd;
+pub(crate) mod device_state;
 pub(crate) mod gpu;
 pub(crate) mod hta;
 pub(crate) mod interval;
 pub(crate) mod lane;
+pub(crate) mod parts;
 pub(crate) mod self_time;
 pub(crate) mod steps;
 pub(crate) mod timeline;

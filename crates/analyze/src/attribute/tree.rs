@@ -21,6 +21,8 @@ pub(crate) struct Node {
     pub(crate) phase: Option<CategoryId>,
     pub(crate) events: u64,
     pub(crate) self_nanos: i64,
+    /// Of its self time in steps (or all, without steps), that in which the device is idle.
+    pub(crate) idle_nanos: i64,
     pub(crate) total_nanos: i64,
     /// No ancestor has the same name, so its total is not inside another one's.
     pub(crate) outermost: bool,
@@ -107,6 +109,7 @@ impl Tree {
             phase: outer_phase,
             events: 0,
             self_nanos: 0,
+            idle_nanos: 0,
             total_nanos: 0,
             outermost: true,
             python: above.and_then(|node| node.python),

@@ -74,6 +74,25 @@ pub(crate) struct StepEvent {
     pub(crate) complete: bool,
 }
 
+/// A set of lanes.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct LaneSet(Vec<bool>);
+
+impl LaneSet {
+    fn insert(&mut self, lane: LaneId) {
+        if self.0.len() <= lane.index() {
+            self.0.resize(lane.index() + 1, false);
+        }
+        if let Some(mark) = self.0.get_mut(lane.index()) {
+            *mark = true;
+        }
+    }
+
+    pub(crate) fn contains(&self, lane: LaneId) -> bool {
+        self.0.get(lane.index()).copied().unwrap_or(false)
+    }
+}
+
 /// Plain counts of one file.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Totals {
@@ -89,7 +108,11 @@ pub(crate) struct Totals {
     pub(crate) any_stream: bool,
     pub(crate) hta_rows: u64,
     /// Lanes that hold device work.
-    pub(crate) device_lanes: Vec<bool>,
+    pub(crate) device_lanes: LaneSet,
+    /// Lanes that hold the profiler's work on its own buffers.
+    pub(crate) overhead_lanes: LaneSet,
+    /// Lanes that hold functions of autograd's engine.
+    pub(crate) engine_lanes: LaneSet,
 }
 
 /// The sink to read a file into; see the crate's example.
@@ -208,8 +231,8 @@ impl Collector {
                 complete,
             });
         }
-        if flags & Kind::DEVICE != 0 {
-            self.mark_device(event.lane);
+        if flags & (Kind::DEVICE | Kind::OVERHEAD | Kind::ENGINE) != 0 {
+            self.mark_lane(event.lane, flags);
         }
         let mark = if complete { Span::COMPLETE } else { 0 };
         let span = Span {
@@ -240,13 +263,16 @@ impl Collector {
         }
     }
 
-    fn mark_device(&mut self, lane: LaneId) {
-        let lanes = &mut self.totals.device_lanes;
-        if lanes.len() <= lane.index() {
-            lanes.resize(lane.index() + 1, false);
-        }
-        if let Some(mark) = lanes.get_mut(lane.index()) {
-            *mark = true;
+    fn mark_lane(&mut self, lane: LaneId, flags: u16) {
+        let totals = &mut self.totals;
+        for (flag, lanes) in [
+            (Kind::DEVICE, &mut totals.device_lanes),
+            (Kind::OVERHEAD, &mut totals.overhead_lanes),
+            (Kind::ENGINE, &mut totals.engine_lanes),
+        ] {
+            if flags & flag != 0 {
+                lanes.insert(lane);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Decided once per kind, so that nothing looks at text per event.
 
 use crate::collect::id::KindId;
-use crate::collect::rules::{Claim, EventOrigin, Rules};
+use crate::collect::rules::{Claim, EventOrigin, Role, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 
@@ -29,7 +29,19 @@ const DEVICE_CATS: [&str; 6] = ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", 
 const HTA_IDLE_CATS: [&str; 7] =
     ["kernel", "Kernel", "gpu_memset", "Memset", "gpu_memcpy", "Memcpy", "mtia_ccp_events"];
 
-/// Work of a device event, by its name.
+/// Calls into the driver of a device.
+const CALL_CATS: [&str; 8] = [
+    "cuda_runtime",
+    "cuda_driver",
+    "runtime",
+    "driver",
+    "privateuse1_runtime",
+    "mtia_runtime",
+    "hip_runtime",
+    "xpu_runtime",
+];
+
+/// Work of a device event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
     Computation,
@@ -54,7 +66,10 @@ pub(crate) struct Kind {
     pub(crate) name: Symbol,
     pub(crate) category: Symbol,
     pub(crate) claim: Claim,
+    /// Work of a device event: communication is what the rules call so, everything else follows from the name.
     pub(crate) work: Work,
+    /// Work of a device event by HTA's expressions.
+    pub(crate) work_hta: Work,
     pub(crate) launch: Launch,
     pub(crate) flags: u16,
     pub(crate) events: u64,
@@ -84,6 +99,10 @@ impl Kind {
     pub(crate) const HAS_CATEGORY: u16 = 512;
     /// A function that autograd's engine evaluates.
     pub(crate) const ENGINE: u16 = 1024;
+    /// A call into the driver of a device.
+    pub(crate) const CALL: u16 = 2048;
+    /// Work of the profiler on its own buffers.
+    pub(crate) const OVERHEAD: u16 = 4096;
 
     #[inline]
     pub(crate) fn is(&self, flag: u16) -> bool {
@@ -111,7 +130,12 @@ impl Kind {
         set(Self::HTA_STEP, text.contains("ProfilerStep"));
         set(Self::PYTHON, lower == "python_function");
         set(Self::HAS_CATEGORY, category != Symbol::EMPTY);
-        set(Self::ENGINE, text.starts_with("autograd::engine::evaluate_function"));
+        // Traces of 2021 have the function alone.
+        let is_function =
+            || lower == "operator" && text.trim_end_matches(char::is_numeric).ends_with("Backward");
+        set(Self::ENGINE, text.starts_with("autograd::engine::evaluate_function") || is_function());
+        set(Self::CALL, CALL_CATS.contains(&lower.as_str()));
+        set(Self::OVERHEAD, lower == "overhead");
         let launch = if LAUNCH_STATS.contains(&text) {
             Launch::Stats
         } else if LAUNCH_QUEUE.contains(&text) {
@@ -125,12 +149,20 @@ impl Kind {
         } else {
             rules.claim(text, cat, origin)
         };
-        Self { name, category, claim, work: work_of(text), launch, flags, events: 0, sum_nanos: 0 }
+        let work_hta = hta_work(text);
+        let phase = || claim.phases.first().map(|(phase, _)| *phase);
+        let of_rules = claim.itself.or_else(phase).unwrap_or(claim.otherwise);
+        let work = match (rules.role(of_rules), work_hta) {
+            (Role::Communication, _) => Work::Communication,
+            (_, Work::Communication) => Work::Computation,
+            (_, other) => other,
+        };
+        Self { name, category, claim, work, work_hta, launch, flags, events: 0, sum_nanos: 0 }
     }
 }
 
 /// The type of a device event by HTA's expressions, spelt out.
-fn work_of(name: &str) -> Work {
+fn hta_work(name: &str) -> Work {
     let first_line = name.split('\n').next().unwrap_or(name);
     if first_line.strip_prefix("nccl").is_some_and(|rest| rest.contains("Kernel")) {
         Work::Communication
@@ -208,11 +240,11 @@ mod tests {
 
     #[test]
     fn device_work_is_told_by_name() {
-        assert_eq!(work_of("ncclDevKernel_AllReduce"), Work::Communication);
-        assert_eq!(work_of("ncclFoo"), Work::Computation);
-        assert_eq!(work_of("Memcpy HtoD"), Work::Memory);
-        assert_eq!(work_of("my Memcpy"), Work::Other);
-        assert_eq!(work_of("Event Sync"), Work::Other);
-        assert_eq!(work_of("gemm Memset"), Work::Computation);
+        assert_eq!(hta_work("ncclDevKernel_AllReduce"), Work::Communication);
+        assert_eq!(hta_work("ncclFoo"), Work::Computation);
+        assert_eq!(hta_work("Memcpy HtoD"), Work::Memory);
+        assert_eq!(hta_work("my Memcpy"), Work::Other);
+        assert_eq!(hta_work("Event Sync"), Work::Other);
+        assert_eq!(hta_work("gemm Memset"), Work::Computation);
     }
 }

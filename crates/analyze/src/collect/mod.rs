@@ -9,5 +9,5 @@ pub(crate) mod memory;
 pub(crate) mod record;
 pub(crate) mod rules;
 
-pub(crate) use collector::{ArgValueKey, StepEvent, Stream, Totals, same_process};
+pub(crate) use collector::{ArgValueKey, LaneSet, StepEvent, Stream, Totals, same_process};
 pub use collector::{Collector, Options};

@@ -1,167 +1,163 @@
-//! The limit of the steps of a trace. There is always one, by the figures that the other findings use. Values only.
+//! What a step is bound by: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
 
-use crate::collect::rules::{Role, words};
-use crate::findings::{CategoryShare, CriticalPath, FileFindings, Operation, OperationPart};
-use knockout_base::stats::{median, share};
+use crate::findings::FileFindings;
+use knockout_base::stats::share;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// A device that is busy for more of its time than this is the limit.
-const DEVICE_BUSY: f64 = 0.80;
-/// Communication that no computation hides is the limit above this share of the device's time.
-const EXPOSED: f64 = 0.30;
-/// Data loading is the limit above this share of a step.
-const DATA: f64 = 0.30;
+/// The device is the limit only if it computes for at least this share of the steps.
+const DEVICE: f64 = 0.50;
+/// A device that computes for this share leaves no doubt.
+const DEVICE_CLEAR: f64 = 0.80;
+/// Any other cause with more than this share is the answer rather than a busy device: it can be removed.
+const REMOVABLE: f64 = 0.25;
+/// An answer is clear with at least this share and with this many times the share of the next cause; likely with the smaller factor.
+const CLEAR: f64 = 0.50;
+const CLEAR_FACTOR: f64 = 2.0;
+const LIKELY_FACTOR: f64 = 1.5;
 
-/// If the trace is longer than the device's time by this factor, the shares of both are reported.
-const MUCH_LONGER: f64 = 1.5;
-
-/// The resource that a step waits for most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+/// The cause that takes most of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The device computes nearly all the time.
+    /// The device computes most of the time.
     Device,
-    /// The device waits for the host's launches.
-    Host,
-    /// Ranks exchange data, and nothing hides it.
+    /// The device copies or fills memory and computes nothing meanwhile.
+    Copies,
+    /// Ranks exchange data, and no computation hides it.
     Communication,
-    /// Batches are waited for.
+    /// Other ranks wait for one that arrives last; found only by comparing ranks.
+    Straggler,
+    /// The device waits for batches.
     Data,
+    /// The device waits for a host that waited for the device.
+    Synchronisation,
+    /// The device waits for launches, in many short gaps.
+    Launch,
+    /// The device waits for other work of the host.
+    Host,
     /// There is no device: the host's own operations.
     Operations,
+    /// The device waits while the profiler works on its buffers.
+    Profiler,
+    /// The launching thread has no event, and the device neither.
+    Unrecorded,
     /// The trace has no time in it.
     Nothing,
 }
 
-/// The limit of a trace, and the figures behind it.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+/// How sure an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// No other cause comes near.
+    Clear,
+    /// Another cause has up to two thirds of its share.
+    Likely,
+    /// Several causes have similar shares.
+    Mixed,
+}
+
+/// Parts of the time of one step or of all steps, or of the whole trace where it has no steps. They sum to that time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct TimeParts {
+    /// The device computes.
+    pub compute_us: f64,
+    /// The device communicates and computes nothing, or the host communicates while the device is idle.
+    pub communication_us: f64,
+    /// Only copies or fills run on the device.
+    pub copies_us: f64,
+    /// The device is idle, and the thread with the step loads data.
+    pub data_loading_us: f64,
+    /// The device is idle, and that thread waits for it or had to wait just before.
+    pub synchronisation_us: f64,
+    /// The device is idle in a gap of less than half a millisecond.
+    pub launch_us: f64,
+    /// The device is idle, and that thread does anything else.
+    pub host_us: f64,
+    /// The device is idle, and the profiler works on its buffers.
+    pub profiler_us: f64,
+    /// Neither the device nor that thread has an event.
+    pub unrecorded_us: f64,
+}
+
+impl TimeParts {
+    /// Returns the sum of all parts.
+    pub fn total_us(&self) -> f64 {
+        self.causes().iter().map(|(_, us)| us).sum::<f64>() + self.compute_us + self.unrecorded_us
+    }
+
+    /// Causes other than computation, each with its time. Launches are the host's.
+    fn causes(&self) -> [(Limit, f64); 6] {
+        let host_us = self.host_us + self.launch_us;
+        let is_launch = self.launch_us >= 0.5 * host_us && host_us > 0.0;
+        [
+            (Limit::Communication, self.communication_us),
+            (Limit::Data, self.data_loading_us),
+            (Limit::Synchronisation, self.synchronisation_us),
+            (if is_launch { Limit::Launch } else { Limit::Host }, host_us),
+            (Limit::Copies, self.copies_us),
+            (Limit::Profiler, self.profiler_us),
+        ]
+    }
+
+    /// Returns the cause that takes most of the time, its share, and how sure that is.
+    pub fn limit(&self, has_device: bool) -> (Limit, f64, Confidence) {
+        let total_us = self.total_us();
+        if total_us <= 0.0 {
+            return (Limit::Nothing, 0.0, Confidence::Clear);
+        }
+        let mut causes = self.causes().map(|(limit, us)| (limit, share(us, total_us)));
+        // Of equal ones the first.
+        causes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let [(limit, most), (_, next), ..] = causes;
+        let (compute, unrecorded) = (share(self.compute_us, total_us), share(self.unrecorded_us, total_us));
+        if compute >= DEVICE && most <= REMOVABLE {
+            let confidence = match compute {
+                _ if compute >= DEVICE_CLEAR => Confidence::Clear,
+                _ if compute >= CLEAR_FACTOR * most.max(unrecorded) => Confidence::Likely,
+                _ => Confidence::Mixed,
+            };
+            return (Limit::Device, compute, confidence);
+        }
+        if unrecorded > most && unrecorded > compute {
+            return (Limit::Unrecorded, unrecorded, Confidence::Mixed);
+        }
+        let next = next.max(unrecorded);
+        let confidence = match most {
+            _ if most >= CLEAR && most >= CLEAR_FACTOR * next => Confidence::Clear,
+            _ if most >= LIKELY_FACTOR * next => Confidence::Likely,
+            _ => Confidence::Mixed,
+        };
+        let limit = if has_device || limit != Limit::Host { limit } else { Limit::Operations };
+        (limit, most, confidence)
+    }
+}
+
+/// What a trace is bound by, and the figures behind it. Shares are of the steps, or of the trace where it has no steps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
-    /// The resource that is waited for.
+    /// The cause that takes most of a step.
     pub limit: Limit,
-    /// The share that decides: busy or idle time of the device, exposed communication, data loading or the largest operation.
+    /// Share of that cause.
     pub share: f64,
-    /// Share of the time between its first and its last event in which the device is busy; `None` without a device.
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// The most by which a step (or the trace) could get shorter if the cause were removed, in microseconds.
+    pub gain_us: f64,
+    /// Share in which the device has an event; `None` without a device.
     pub device_busy: Option<f64>,
-    /// Share of the whole trace in which the device is busy, where the trace is much longer.
+    /// Share of the whole trace in which the device has an event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_busy_of_trace: Option<f64>,
-    /// The category that is the limit, or the largest of the side that is, and its share of that side. Never a wait: threads that
-    /// sleep are in no share here.
+    /// The category of the cause, or the phase with most of its time.
     pub largest: Option<(String, f64)>,
-    /// The operation with the largest self time in that category, and its share of the same side.
+    /// The innermost module that contains half of the cause's time.
+    pub module: Option<(String, f64)>,
+    /// The innermost function or operation that contains half of the cause's time, else its largest one. Never one below 5 %.
     pub operation: Option<(String, f64)>,
-}
-
-impl Bound {
-    /// Returns the limit of one file.
-    pub fn of(findings: &FileFindings) -> Self {
-        let device = findings.gpu.as_ref().map(|gpu| &gpu.times).filter(|times| times.kernel_time_us > 0.0);
-        let device_busy = device.map(|times| share(times.busy_us, times.kernel_time_us));
-        let whole_us = findings.span_without_trace_cat_us;
-        let device_busy_of_trace = device
-            .filter(|times| whole_us >= MUCH_LONGER * times.kernel_time_us)
-            .map(|times| share(times.busy_us, whole_us));
-        let exposed = device.map_or_else(
-            || host_communication(findings),
-            |times| share(times.communication_us - times.comm_comp_overlap_us, times.kernel_time_us),
-        );
-        let data = data_loading(findings);
-        let (limit, decides) = match device_busy {
-            _ if findings.self_us <= 0.0 => (Limit::Nothing, 0.0),
-            _ if data > DATA => (Limit::Data, data),
-            _ if exposed > EXPOSED => (Limit::Communication, exposed),
-            Some(busy) if busy >= DEVICE_BUSY => (Limit::Device, busy),
-            Some(busy) => (Limit::Host, 1.0 - busy),
-            None => (Limit::Operations, 0.0),
-        };
-        let side = match limit {
-            Limit::Device => Side::Device,
-            Limit::Communication if device.is_some() => Side::Device,
-            _ => Side::Host,
-        };
-        let works = |row: &&CategoryShare| Side::of(row) == side && !row.role.is_wait();
-        let is_limit = |row: &&CategoryShare| match limit {
-            Limit::Data => row.role == Role::DataLoading,
-            Limit::Communication => row.role == Role::Communication,
-            _ => true,
-        };
-        let work = |row: &CategoryShare| row.share_of_work.unwrap_or(0.0);
-        // Of equal ones the first, as the categories are listed.
-        let candidates = findings.categories.iter().filter(works).filter(is_limit).rev();
-        let largest = candidates.max_by(|a, b| work(a).total_cmp(&work(b)));
-        // The base of `share_of_work`, so that figures agree with the table's.
-        let of_side = findings.categories.iter().filter(|row| Side::of(row) == side && !row.is_asleep());
-        let waits: f64 = findings.waits().iter().filter(|_| side == Side::Host).map(|(_, us)| us).sum();
-        let work_us = of_side.map(|row| row.us).sum::<f64>() - waits;
-        let operation = largest.and_then(|category| largest_operation(findings, category, work_us));
-        let decides = match (limit, &operation) {
-            (Limit::Operations, Some((_, share))) => *share,
-            _ => decides,
-        };
-        let largest = largest.map(|row| (row.name.clone(), work(row)));
-        Self { limit, share: decides, device_busy, device_busy_of_trace, largest, operation }
-    }
-}
-
-/// Where a category's time is spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Host,
-    Device,
-}
-
-impl Side {
-    fn of(category: &CategoryShare) -> Self {
-        if category.device { Self::Device } else { Self::Host }
-    }
-}
-
-/// The operation with the largest self time in a category, waits and the steps' own spans left out; its share of `whole_us`.
-fn largest_operation(
-    findings: &FileFindings,
-    category: &CategoryShare,
-    whole_us: f64,
-) -> Option<(String, f64)> {
-    let is_in = |part: &&OperationPart| part.category == category.name && part.device == category.device;
-    let self_us = |row: &Operation| row.by_category.iter().find(is_in).map_or(0.0, |part| part.self_us);
-    // A phase's own span repeats the category: its self time is waiting, or unattributed.
-    let own_name = words(&category.name);
-    let works = |row: &&Operation| {
-        self_us(row) > 0.0
-            && !is_wait(&row.name)
-            && !row.name.starts_with(STEP)
-            && words(&row.name) != own_name
-    };
-    // Of equal ones the first, as the operations are listed.
-    let most =
-        findings.operations.iter().filter(works).rev().max_by(|a, b| self_us(a).total_cmp(&self_us(b)))?;
-    Some((most.name.clone(), share(self_us(most), whole_us)))
-}
-
-const STEP: &str = "ProfilerStep";
-
-/// Whether an operation waits, by its name.
-fn is_wait(name: &str) -> bool {
-    words(name).iter().any(|word| matches!(word.as_str(), "wait" | "synchronize" | "sync"))
-}
-
-/// Share of communication of the slowest step's critical path, or of the host's time without steps.
-fn host_communication(findings: &FileFindings) -> f64 {
-    let of_path =
-        |path: &CriticalPath| share(findings.us_of(&path.parts, Role::Communication).unwrap_or(0.0), path.us);
-    let whole = || findings.share_of_phase(Role::Communication).unwrap_or(0.0);
-    findings.critical_path.as_ref().map_or_else(whole, of_path)
-}
-
-/// Share of a step that goes into data loading: the median over steps, or of the host's time.
-fn data_loading(findings: &FileFindings) -> f64 {
-    let of_steps: Vec<f64> = findings
-        .steps
-        .iter()
-        .map(|step| share(findings.us_of(&step.host, Role::DataLoading).unwrap_or(0.0), step.us))
-        .collect();
-    let whole = || findings.share_of_phase(Role::DataLoading);
-    median(&of_steps).or_else(whole).unwrap_or(0.0)
+    /// The parts of the time.
+    pub parts: TimeParts,
 }
 
 /// Groups files that are ranks of one job; every other file is a group of its own. Numbers of files, in their order.

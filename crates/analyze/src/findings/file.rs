@@ -1,5 +1,6 @@
 //! The findings of one file, as values. Times in microseconds, shares as fractions, lists largest first.
 
+use super::bound::{Bound, Limit, TimeParts};
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
 use super::share::Share;
@@ -87,7 +88,10 @@ pub struct FileFindings {
     pub memory: Vec<MemoryDevice>,
     /// Critical path of the slowest step; `None` without steps.
     pub critical_path: Option<CriticalPath>,
-    /// Findings that stand out, the strongest first.
+    /// What the steps are bound by.
+    #[serde(skip)]
+    pub bound: Bound,
+    /// Other findings, the strongest first.
     #[serde(skip)]
     pub findings: Vec<TraceFinding>,
     /// Reasons to distrust the figures.
@@ -321,6 +325,10 @@ pub struct StepFindings {
     pub host: Vec<Share>,
     /// Device time launched from it, by category; the share is of the step's length.
     pub device: Vec<Share>,
+    /// Parts of its time.
+    pub parts: TimeParts,
+    /// The cause that takes most of it.
+    pub limit: Limit,
     /// Among the slowest: longer than the median by more than the spread explains.
     pub slow: bool,
 }

@@ -19,22 +19,22 @@ pub enum TraceFinding {
     },
     /// Communication that no computation hides.
     ExposedCommunication {
-        /// Share of the device's time.
+        /// Share of the steps, or of the trace without steps.
         share: f64,
         /// Time of that communication in microseconds.
         us: f64,
-        /// The device's time in microseconds.
+        /// Time of the steps in microseconds.
         of_us: f64,
         /// Share of communication that is hidden.
         hidden: f64,
     },
     /// An idle device.
     DeviceIdle {
-        /// Share of its time.
+        /// Share of the steps, or of the trace without steps.
         share: f64,
         /// Idle time in microseconds.
         us: f64,
-        /// The device's time in microseconds.
+        /// Time of the steps in microseconds.
         of_us: f64,
         /// Share of the streams' gaps that end with a late launch; `None` without gaps.
         host_limited: Option<f64>,
@@ -47,13 +47,6 @@ pub enum TraceFinding {
         us: f64,
         /// The device's busy time.
         of_us: f64,
-    },
-    /// The device is the limit.
-    DeviceBound {
-        /// Share of the host's busy time spent waiting.
-        share: f64,
-        /// Share of its time in which the device is busy.
-        device_busy: f64,
     },
     /// A step that takes much longer than the median.
     SlowStep {
@@ -132,7 +125,6 @@ impl TraceFinding {
             Self::ExposedCommunication { .. } => "exposed_communication",
             Self::DeviceIdle { .. } => "device_idle",
             Self::MemoryCopies { .. } => "memory_copies",
-            Self::DeviceBound { .. } => "device_bound",
             Self::SlowStep { .. } => "slow_step",
             Self::Unattributed { .. } => "unattributed",
             Self::Straggler { .. } => "straggler",
@@ -146,7 +138,6 @@ impl TraceFinding {
             | Self::ExposedCommunication { share, .. }
             | Self::DeviceIdle { share, .. }
             | Self::MemoryCopies { share, .. }
-            | Self::DeviceBound { share, .. }
             | Self::Unattributed { share, .. } => *share,
             Self::SlowStep { ratio, .. } => ratio - 1.0,
             Self::Straggler { excess, .. } => *excess,

@@ -14,7 +14,6 @@ const IDLE: f64 = 0.20;
 const COPIES: f64 = 0.10;
 const UNATTRIBUTED: f64 = 0.30;
 const SLOW_STEP: f64 = 1.5;
-const BOUND: f64 = 0.50;
 
 /// Returns what stands out in one file, the strongest first.
 pub(crate) fn of_file(findings: &FileFindings) -> Vec<TraceFinding> {
@@ -24,7 +23,6 @@ pub(crate) fn of_file(findings: &FileFindings) -> Vec<TraceFinding> {
         exposed_communication(findings),
         idle(findings),
         copies(findings),
-        device_bound(findings),
         slow_steps(findings),
         unattributed(findings),
     ]
@@ -57,20 +55,27 @@ fn host_category(
 
 fn exposed_communication(findings: &FileFindings) -> Option<TraceFinding> {
     let times = &findings.gpu.as_ref()?.times;
-    let us = times.communication_us - times.comm_comp_overlap_us;
-    let (of_us, hidden) = (times.kernel_time_us, times.overlap.unwrap_or(0.0));
+    let parts = &findings.bound.parts;
+    let (us, of_us) = (parts.communication_us, parts.total_us());
+    let hidden = times.overlap.unwrap_or(0.0);
     let share = share(us, of_us);
     (share > EXPOSED).then_some(TraceFinding::ExposedCommunication { share, us, of_us, hidden })
 }
 
 fn idle(findings: &FileFindings) -> Option<TraceFinding> {
     let gpu = findings.gpu.as_ref()?;
-    let (us, of_us) = (gpu.times.idle_us, gpu.times.kernel_time_us);
-    let idle = share(us, of_us);
+    let of_us = findings.bound.parts.total_us();
+    let share_idle = 1.0 - findings.bound.device_busy?;
     let sum = |cause: fn(&IdleStream) -> f64| gpu.idle_per_stream.values().map(cause).sum::<f64>();
     let (host, all) = (sum(|stream| stream.host_wait_us), sum(|stream| stream.idle_us));
     let host_limited = (all > 0.0).then(|| share(host, all));
-    (idle > IDLE).then_some(TraceFinding::DeviceIdle { share: idle, us, of_us, host_limited })
+    let us = share_idle * of_us;
+    (share_idle > IDLE && of_us > 0.0).then_some(TraceFinding::DeviceIdle {
+        share: share_idle,
+        us,
+        of_us,
+        host_limited,
+    })
 }
 
 fn copies(findings: &FileFindings) -> Option<TraceFinding> {
@@ -78,14 +83,6 @@ fn copies(findings: &FileFindings) -> Option<TraceFinding> {
     let (us, of_us) = (times.memory_us, times.busy_us);
     let share = share(us, of_us);
     (share > COPIES).then_some(TraceFinding::MemoryCopies { share, us, of_us })
-}
-
-fn device_bound(findings: &FileFindings) -> Option<TraceFinding> {
-    let times = &findings.gpu.as_ref()?.times;
-    let row = findings.categories.iter().find(|row| row.role == Role::DeviceWait)?;
-    let device_busy = share(times.busy_us, times.kernel_time_us);
-    (row.share_of_side > BOUND / 2.0 && device_busy > 1.0 - IDLE)
-        .then_some(TraceFinding::DeviceBound { share: row.share_of_side, device_busy })
 }
 
 fn slow_steps(findings: &FileFindings) -> Option<TraceFinding> {

@@ -12,7 +12,7 @@ mod stragglers;
 pub(crate) mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
-pub use bound::{Bound, Limit, jobs};
+pub use bound::{Bound, Confidence, Limit, TimeParts, jobs};
 pub use device::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use file::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,

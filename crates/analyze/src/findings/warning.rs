@@ -23,6 +23,8 @@ pub enum TraceWarning {
     Converted(String),
     /// So many steps overlap another of their name: ranks in one file.
     RanksMerged(u64),
+    /// The first or the last step lacks spans that the others have: the recording began or ended inside of them.
+    StepCut(String),
 }
 
 /// Kind of events that is worth a warning.
@@ -63,6 +65,7 @@ impl TraceWarning {
             Self::NoSpreadByOperation => "no_spread_by_operation",
             Self::Converted(_) => "converted",
             Self::RanksMerged(_) => "ranks_merged",
+            Self::StepCut(_) => "step_cut",
             Self::Counted(kind, _) => match kind {
                 Counted::TimesOutOfRange | Counted::ExtremeTimes => "time_out_of_range",
                 Counted::WithoutDuration => "events_without_duration",

@@ -1,8 +1,10 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod bottlenecks;
 mod experiment;
 mod planted_traces;
 mod recorded;
+mod recording;
 mod reference;
 mod runs;

@@ -3,6 +3,7 @@
 
 mod common;
 mod expected;
+mod judgements;
 mod logs;
 
 use knockout_testdata::Resource;
@@ -16,7 +17,11 @@ knockout_testdata::tests!(
         expected::two_ranks_stand_beside_each_other,
         expected::manual_optimisation_has_the_phases_that_timers_measured,
         expected::automatic_optimisation_has_the_phases_that_timers_measured,
-        expected::every_awkward_file_gives_an_accepted_outcome;
+        expected::every_awkward_file_gives_an_accepted_outcome,
+        judgements::every_trace_is_answered_as_judged,
+        judgements::communication_of_twelve_libraries_is_counted,
+        judgements::steps_of_2021_have_no_operators_outside_any_phase,
+        judgements::a_step_cut_by_the_recording_is_named;
     Resource::Seeds =>
         logs::an_average_over_five_figures_was_of_sanity_checks_and_one_step,
         logs::averages_over_twenty_figures_held_other_bars

@@ -3,10 +3,11 @@
 use super::range_not_interval;
 use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, TraceFinding,
+    ComparisonWarning, Confidence, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, TraceFinding,
     TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
+use std::fmt::Write as _;
 
 /// Names of kernels may be a page long; the document has them whole.
 const NAME_WIDTH: usize = 80;
@@ -41,16 +42,19 @@ pub fn trace_warnings(analysis: &knockout_analyze::Analysis) -> Vec<String> {
 pub(crate) fn limit_word(limit: Limit) -> &'static str {
     match limit {
         Limit::Device => "the device",
-        Limit::Host => "the host",
+        Limit::Copies => "memory copies",
         Limit::Communication => "communication",
+        Limit::Straggler => "a slow rank",
         Limit::Data => "data loading",
+        Limit::Synchronisation => "synchronisation",
+        Limit::Launch => "launch overhead",
+        Limit::Host => "the host",
         Limit::Operations => "host operations",
+        Limit::Profiler => "the profiler",
+        Limit::Unrecorded => "what was not recorded",
         Limit::Nothing => "nothing",
     }
 }
-
-/// Base of the shares of the device's time.
-const DEVICE_TIME: &str = "the time between its first and its last event";
 
 /// That files of an analysis are damaged, and how much of them could be read; a sentence for each.
 pub(crate) fn cut_files(analysis: &knockout_analyze::Analysis) -> Vec<String> {
@@ -68,55 +72,74 @@ pub(crate) fn cut_files(analysis: &knockout_analyze::Analysis) -> Vec<String> {
 
 /// Describes what bounds a file, with figures.
 pub(crate) fn bound(file: &FileFindings) -> String {
-    let found = Bound::of(file);
+    let found = &file.bound;
+    let unit = if file.steps.is_empty() { "the trace" } else { "a step" };
+    let of = format!("of {unit}");
+    let part = percent(found.share);
     let why = match found.limit {
-        Limit::Device => {
-            let of_trace = found
-                .device_busy_of_trace
-                .map_or_else(String::new, |share| format!(", and for {} of the whole trace", percent(share)));
-            format!("it is busy for {} of {DEVICE_TIME}{of_trace}", percent(found.share))
+        Limit::Device => format!("the device computes for {part} {of}"),
+        Limit::Copies => format!("for {part} {of} the device only copies memory"),
+        Limit::Communication => format!("for {part} {of} data is exchanged and nothing is computed"),
+        Limit::Straggler => format!("for {part} {of} ranks wait for the last one"),
+        Limit::Data if found.device_busy.is_some() => format!("for {part} {of} the device waits for data"),
+        Limit::Data => format!("it takes {part} {of}"),
+        Limit::Synchronisation => {
+            format!(
+                "for {part} {of} the device is idle because the host waits for it before it launches more"
+            )
         }
-        Limit::Host => {
-            let of_trace = found.device_busy_of_trace.map_or_else(String::new, |share| {
-                format!(", and for {} of the whole trace", percent(1.0 - share))
-            });
-            format!("the device is idle for {} of {DEVICE_TIME}{of_trace}", percent(found.share))
-        }
-        Limit::Communication => {
-            let whole = match (found.device_busy, &file.critical_path) {
-                (Some(_), _) => "of the device's time is communication that nothing hides",
-                (None, Some(_)) => "of the slowest step's critical path is communication",
-                (None, None) => "of the host's time is communication",
-            };
-            format!("{} {whole}", percent(found.share))
-        }
-        Limit::Data => format!("it takes {} of a step", percent(found.share)),
+        Limit::Launch => format!(
+            "for {part} {of} the device waits for launches, mostly in gaps below half a millisecond{}",
+            launched(file)
+        ),
+        Limit::Host => format!("for {part} {of} the device waits for the host"),
         Limit::Operations if file.is_cut() => "no device events in the part that could be read".to_owned(),
         Limit::Operations => "there is no device in the trace".to_owned(),
+        Limit::Profiler => format!("for {part} {of} the device waits while the profiler handles its buffers"),
+        Limit::Unrecorded => {
+            format!("for {part} {of} neither the device nor the launching thread has an event")
+        }
         Limit::Nothing if file.is_cut() => {
             return "there is no time in the part that could be read".to_owned();
         }
         Limit::Nothing => return "there is no time in the trace".to_owned(),
     };
-    let side = match found.limit {
-        Limit::Device => "of its work",
-        Limit::Communication if found.device_busy.is_some() => "of the device's work",
-        _ => "of the host's work",
-    };
     // The limit is not named twice.
-    let is_named = |(name, _): &&(String, f64)| name != limit_word(found.limit);
-    let named = [found.largest.as_ref().filter(is_named), found.operation.as_ref()];
-    let named =
-        named.into_iter().zip(["mostly", "most of all in"]).filter_map(|(part, word)| Some((part?, word)));
-    // Both shares have the same base, which a reader of the second would else take for the first.
-    let parts: Vec<String> = named
-        .map(|((name, share), word)| {
-            format!("{word} {} ({} {side})", shortened(name, NAME_WIDTH), percent(*share))
-        })
-        .collect();
-    let unit = if file.steps.is_empty() { "the trace" } else { "a step" };
-    let parts = if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
-    format!("{unit} is bound by {}: {why}{parts}", limit_word(found.limit))
+    let is_new = |(name, _): &&(String, f64)| name != limit_word(found.limit);
+    let names = [
+        ("mostly", found.largest.as_ref().filter(is_new)),
+        ("in", found.module.as_ref()),
+        ("in", found.operation.as_ref().filter(|operation| found.module.as_ref() != Some(operation))),
+    ];
+    let mut named = String::new();
+    for (word, found) in names {
+        if let Some((name, share)) = found {
+            write!(named, ", {word} {} ({})", shortened(name, NAME_WIDTH), percent(*share)).ok();
+        }
+    }
+    let gain = format!("removing it would save at most {} {}", time(found.gain_us), saved_from(file));
+    let sure = match found.confidence {
+        Confidence::Clear => "this is clear",
+        Confidence::Likely => "this is likely",
+        Confidence::Mixed => "this is not clear, since several causes have similar shares",
+    };
+    format!("{unit} is bound by {}: {why}{named}; {gain}; {sure}", limit_word(found.limit))
+}
+
+/// Number and mean length of the device events of a step.
+fn launched(file: &FileFindings) -> String {
+    let Some(gpu) = &file.gpu else { return String::new() };
+    let steps = file.steps.len().max(1) as u64;
+    let sum_us: f64 = gpu.by_type.values().map(|row| row.sum_us).sum();
+    let mean = time(sum_us / gpu.device_events.max(1) as f64);
+    format!(" ({} device events of {mean} on average)", count(gpu.device_events / steps))
+}
+
+fn saved_from(file: &FileFindings) -> String {
+    match &file.step_summary {
+        Some(summary) => format!("of {}", time(summary.median_us)),
+        None => format!("of {}", time(file.bound.parts.total_us())),
+    }
 }
 
 /// Describes what bounds each file of an analysis, after its rank where there are several.
@@ -182,7 +205,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
             format!("{category} takes {} {of}", percent(*share))
         }
         TraceFinding::ExposedCommunication { share, us, of_us, hidden } => format!(
-            "communication that no computation hides takes {} of the device's time, from its first to its last event ({} of {}); {} of communication is hidden",
+            "communication that no computation hides takes {} of the steps ({} of {}); {} of communication is hidden",
             percent(*share),
             time(*us),
             time(*of_us),
@@ -196,7 +219,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
                 )
             });
             format!(
-                "the device is idle for {} of {DEVICE_TIME} ({} of {}){cause}",
+                "the device is idle for {} of the steps ({} of {}){cause}",
                 percent(*share),
                 time(*us),
                 time(*of_us)
@@ -207,11 +230,6 @@ fn trace_finding(finding: &TraceFinding) -> String {
             percent(*share),
             time(*us),
             time(*of_us)
-        ),
-        TraceFinding::DeviceBound { share, device_busy } => format!(
-            "the host waits for the device for {} of its busy time and the device is busy for {} of {DEVICE_TIME}: the device is the limit",
-            percent(*share),
-            percent(*device_busy)
         ),
         TraceFinding::SlowStep { name, us, median_us, steps, ratio } => format!(
             "{name} takes {}, {ratio:.2} times the median of {steps} steps ({})",
@@ -286,6 +304,9 @@ pub fn trace_warning(warning: &TraceWarning) -> String {
         }
         TraceWarning::RanksMerged(steps) => format!(
             "{steps} steps overlap another of the same name: ranks merged into one file; name the files of the ranks instead"
+        ),
+        TraceWarning::StepCut(name) => format!(
+            "{name} lacks spans that other steps have around their operators: the recording began or ended inside of them, so its phases are incomplete"
         ),
         TraceWarning::Counted(kind, 1) => format!("1 {}", counted_one(*kind)),
         TraceWarning::Counted(kind, number) => format!("{} {}", count(*number), counted(*kind)),

@@ -290,7 +290,7 @@ impl<'a> Rounded<'a> {
         self.rows.push(HtaRow {
             order: point.order,
             end: self.sweep.hta.end(point.time, device.duration),
-            work: kind.work,
+            work: kind.work_hta,
             idle: kind.is(Kind::HTA_IDLE),
             stream,
             kept: device.kept,

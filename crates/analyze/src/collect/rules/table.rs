@@ -259,6 +259,12 @@ impl Rules {
         &self.categories
     }
 
+    /// Returns the category of operators outside any phase.
+    pub(crate) fn outside_phases(&self) -> Option<&str> {
+        let id = self.otherwise.get("cpu_op").or_else(|| self.otherwise.get("operator"))?;
+        self.categories.get(id.index()).map(|category| category.name.as_str())
+    }
+
     pub(crate) fn role(&self, id: CategoryId) -> Role {
         self.categories.get(id.index()).map_or(Role::Work, |category| category.role)
     }

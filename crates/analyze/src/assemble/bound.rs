@@ -1,0 +1,341 @@
+//! What a file is bound by: the parts of its steps, and the phase, module and operation that have most of the cause's time.
+
+use super::heaviest::{Heaviest, heaviest_path};
+use crate::attribute::Attributed;
+use crate::attribute::device_state::DeviceState;
+use crate::attribute::lane::LaneResult;
+use crate::attribute::parts::{Part, PartNanos};
+use crate::attribute::tree::Node;
+use crate::collect::id::CategoryId;
+use crate::collect::kind::{Kind, Work};
+use crate::collect::record::Side;
+use crate::collect::rules::{Role, words};
+use crate::findings::{Bound, Limit, TimeParts};
+use knockout_base::stats::{share, us};
+use knockout_trace::Symbol;
+use std::collections::BTreeMap;
+
+/// A part of a step that is smaller is not named.
+const NAMED: f64 = 0.05;
+
+/// The parts of the time of a file.
+pub(crate) struct Times<'a> {
+    /// Of each step.
+    pub(crate) steps: Vec<TimeParts>,
+    /// Of all steps together, or of the whole trace without steps.
+    all: TimeParts,
+    nanos: PartNanos,
+    /// The threads with the steps; without steps the one that launches most.
+    main: Vec<&'a LaneResult>,
+}
+
+/// Returns the parts of the time of a file.
+pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> Times<'a> {
+    let steps = &parts.steps.steps;
+    let lane_of = |lane| parts.lanes.iter().find(|own| own.lane == lane && own.parts.len() == steps.len());
+    let threads = communicating_threads(parts);
+    let mut main: Vec<&LaneResult> = Vec::new();
+    let mut by_step: Vec<PartNanos> = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let lane = main.iter().find(|own| own.lane == step.lane).copied().or_else(|| lane_of(step.lane));
+        let nanos = lane.and_then(|lane| lane.parts.get(index)).copied().unwrap_or_default();
+        by_step.push(with_other_threads(parts, index, threads, nanos));
+        if let Some(lane) = lane.filter(|lane| main.iter().all(|own| own.lane != lane.lane)) {
+            main.push(lane);
+        }
+    }
+    let mut nanos = PartNanos::default();
+    if main.is_empty() {
+        main.extend(launching_lane(parts));
+        nanos = whole(parts, main.first().copied());
+    }
+    for (sum, own) in by_step.iter().flat_map(|own| own.iter().enumerate()) {
+        if let Some(total) = nanos.get_mut(sum) {
+            *total = total.saturating_add(*own);
+        }
+    }
+    Times { steps: by_step.iter().map(time_parts).collect(), all: time_parts(&nanos), nanos, main }
+}
+
+/// Returns the lane that launches most, else the one that works most, among those of the host.
+fn launching_lane<'a>(parts: &'a Attributed<'_>) -> Option<&'a LaneResult> {
+    let works = |lane: &LaneResult| -> i64 {
+        let awake = lane.tree.nodes.iter().filter(|node| !parts.rules.role(node.category).is_asleep());
+        awake.map(|node| node.self_nanos).sum()
+    };
+    let is_host = |lane: &&LaneResult| {
+        lane.side == Side::Host && lane.time.spans > 0 && !parts.totals.overhead_lanes.contains(lane.lane)
+    };
+    // Of equal ones the first. A thread of autograd's works for another one.
+    parts
+        .lanes
+        .iter()
+        .filter(is_host)
+        .rev()
+        .max_by_key(|lane| (lane.engine.is_empty(), lane.launches, works(lane)))
+}
+
+/// The parts of a whole trace, with the idle time of one lane.
+fn whole(parts: &Attributed<'_>, lane: Option<&LaneResult>) -> PartNanos {
+    let mut nanos = lane.and_then(|lane| lane.parts.first()).copied().unwrap_or_default();
+    for (part, state) in [
+        (Part::Compute, DeviceState::Computing),
+        (Part::Communication, DeviceState::Communicating),
+        (Part::Copies, DeviceState::Copying),
+        (Part::Profiler, DeviceState::Profiling),
+    ] {
+        nanos[part as usize] = parts.states.nanos(state);
+    }
+    let window = parts.totals.work_window.map_or(0, |(start, end)| end - start);
+    nanos[Part::Unrecorded as usize] = (window - nanos.iter().sum::<i64>()).max(0);
+    nanos
+}
+
+/// Counts the threads that communicate, beside those with steps; none where there is a device.
+fn communicating_threads(parts: &Attributed<'_>) -> i64 {
+    let communicates = |lane: &&LaneResult| {
+        let mut nodes = lane.tree.nodes.iter();
+        lane.parts.is_empty() && nodes.any(|node| parts.rules.role(node.category) == Role::Communication)
+    };
+    if parts.has_device() { 0 } else { parts.lanes.iter().filter(communicates).count() as i64 }
+}
+
+/// Without a device, a thread that has nothing but the step's span waits for the `threads` that communicate meanwhile.
+fn with_other_threads(parts: &Attributed<'_>, step: usize, threads: i64, mut nanos: PartNanos) -> PartNanos {
+    if threads == 0 {
+        return nanos;
+    }
+    let categories = parts.rules.categories();
+    let of_step = parts.steps.host.iter().skip(step * categories.len()).take(categories.len());
+    let is_communication = |row: &(usize, &i64)| {
+        categories.get(row.0).is_some_and(|category| category.role == Role::Communication)
+    };
+    let all: i64 = of_step.enumerate().filter(is_communication).map(|(_, nanos)| nanos).sum();
+    // Threads that communicate at once are waited for once: the mean of them is the least it can be.
+    let others = (all - nanos[Part::HostCommunication as usize]).max(0) / threads;
+    let moved = others.min(nanos[Part::Unnamed as usize]);
+    nanos[Part::Unnamed as usize] -= moved;
+    nanos[Part::HostCommunication as usize] += moved;
+    nanos
+}
+
+fn time_parts(nanos: &PartNanos) -> TimeParts {
+    let of = |part: Part| us(nanos[part as usize]);
+    TimeParts {
+        compute_us: of(Part::Compute),
+        communication_us: of(Part::Communication) + of(Part::HostCommunication),
+        copies_us: of(Part::Copies),
+        data_loading_us: of(Part::Data),
+        synchronisation_us: of(Part::Synchronisation),
+        launch_us: of(Part::Launch),
+        host_us: of(Part::Host) + of(Part::Unnamed),
+        profiler_us: of(Part::Profiler),
+        unrecorded_us: of(Part::Unrecorded),
+    }
+}
+
+/// Returns what a file is bound by.
+pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
+    let has_device = parts.has_device();
+    let total_us = times.all.total_us();
+    let (limit, cause, confidence) = times.all.limit(has_device);
+    let busy = [Part::Compute, Part::Communication, Part::Copies].map(|part| us(times.nanos[part as usize]));
+    let window_us = us(parts.totals.work_window.map_or(0, |(start, end)| end - start));
+    let naming = Naming { parts, times, total_us, cause };
+    let Names { largest, module, operation } = naming.names(limit);
+    Bound {
+        limit,
+        share: cause,
+        confidence,
+        gain_us: cause * total_us / times.steps.len().max(1) as f64,
+        device_busy: has_device.then(|| share(busy.iter().sum(), total_us)),
+        device_busy_of_trace: has_device.then(|| share(us(parts.device.exact.busy.all.nanos), window_us)),
+        largest,
+        module,
+        operation,
+        parts: times.all,
+    }
+}
+
+/// Whether device work only waits, by its name.
+fn is_wait(name: &str) -> bool {
+    words(name).iter().any(|word| matches!(word.as_str(), "wait" | "synchronize" | "sync"))
+}
+
+type Named = Option<(String, f64)>;
+
+/// The names of an answer.
+#[derive(Default)]
+struct Names {
+    largest: Named,
+    module: Named,
+    operation: Named,
+}
+
+/// Looks for the names of a cause.
+struct Naming<'a> {
+    parts: &'a Attributed<'a>,
+    times: &'a Times<'a>,
+    total_us: f64,
+    /// Share of the cause.
+    cause: f64,
+}
+
+impl Naming<'_> {
+    fn names(&self, limit: Limit) -> Names {
+        let of_device =
+            |is: &dyn Fn(&Kind) -> bool| Names { operation: self.device_operation(is), ..Names::default() };
+        match limit {
+            Limit::Device => of_device(&|kind| kind.work == Work::Computation),
+            Limit::Copies => of_device(&|kind| matches!(kind.work, Work::Memory | Work::Other)),
+            Limit::Profiler => of_device(&|kind| kind.is(Kind::OVERHEAD)),
+            Limit::Communication => self.communication(),
+            Limit::Data => self.host(Some(Role::DataLoading)),
+            Limit::Synchronisation => Names { operation: self.wait(), ..Names::default() },
+            Limit::Launch | Limit::Host | Limit::Operations => self.host(None),
+            Limit::Straggler | Limit::Unrecorded | Limit::Nothing => Names::default(),
+        }
+    }
+
+    fn named(&self, name: &str, nanos: i64) -> Named {
+        let share = share(us(nanos), self.total_us);
+        (share >= NAMED).then(|| (name.to_owned(), share))
+    }
+
+    fn role_of(&self, category: CategoryId) -> Role {
+        self.parts.rules.role(category)
+    }
+
+    /// The largest operation of the device (or of the profiler) launched in steps.
+    fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> Named {
+        let parts = self.parts;
+        let matches = |kind: &&Kind| (kind.is(Kind::DEVICE) || kind.is(Kind::OVERHEAD)) && is(kind);
+        let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
+        let mut add = |name: Symbol, nanos: i64| {
+            let sum = sums.entry(name).or_default();
+            *sum = sum.saturating_add(nanos);
+        };
+        if parts.steps.steps.is_empty() || parts.steps.pairs_full {
+            let kinds = parts.kinds.iter().filter(matches);
+            kinds.for_each(|kind| add(kind.name, i64::try_from(kind.sum_nanos).unwrap_or(i64::MAX)));
+        } else {
+            for (_, kind, nanos) in parts.steps.pairs() {
+                if let Some(kind) = parts.kinds.get(kind.index()).filter(matches) {
+                    add(kind.name, nanos);
+                }
+            }
+        }
+        sums.retain(|name, _| !is_wait(parts.text(*name)));
+        let (name, nanos) = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos)?;
+        self.named(parts.text(name), nanos)
+    }
+
+    fn communication(&self) -> Names {
+        let categories = self.parts.rules.categories();
+        let name = categories.iter().find(|category| category.role == Role::Communication);
+        let largest = name.map(|category| (category.name.clone(), self.cause));
+        let on_device = self.times.nanos[Part::Communication as usize];
+        let operation = if on_device >= self.times.nanos[Part::HostCommunication as usize] {
+            self.device_operation(&|kind| kind.work == Work::Communication)
+        } else {
+            None
+        };
+        Names { largest, module: None, operation }
+    }
+
+    /// The operation in which a thread with steps waits for the device most.
+    fn wait(&self) -> Named {
+        let parts = self.parts;
+        let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
+        for lane in &self.times.main {
+            for node in &lane.tree.nodes {
+                let Some(kind) = parts.kinds.get(node.kind.index()) else { continue };
+                let is_copy = kind.is(Kind::CALL) && parts.text(kind.name).contains("Memcpy");
+                if is_copy || self.role_of(node.category) == Role::DeviceWait {
+                    *sums.entry(self.operator_around(lane, node).unwrap_or(kind.name)).or_default() +=
+                        node.self_nanos;
+                }
+            }
+        }
+        let (name, nanos) = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos)?;
+        self.named(parts.text(name), nanos)
+    }
+
+    /// The outermost operator around a node.
+    fn operator_around(&self, lane: &LaneResult, node: &Node) -> Option<Symbol> {
+        let mut found = None;
+        let mut up = node.parent;
+        while let Some(above) = up.and_then(|id| lane.tree.nodes.get(id.index())) {
+            let kind = self.parts.kinds.get(above.kind.index())?;
+            let is_operator = matches!(self.parts.text(kind.category), "cpu_op" | "Operator");
+            if is_operator && !kind.is(Kind::STEP) {
+                found = Some(kind.name);
+            }
+            up = above.parent;
+        }
+        found
+    }
+
+    /// The phase, module and operation of the host while the device is idle: of data loading, or of everything else.
+    fn host(&self, role: Option<Role>) -> Names {
+        let parts = self.parts;
+        let counts = |node: &Node| {
+            let phase = node.phase.map(|phase| self.role_of(phase));
+            match role {
+                Some(role) => phase == Some(role),
+                None => phase != Some(Role::DataLoading) && self.role_of(node.category) != Role::DeviceWait,
+            }
+        };
+        let main = &self.times.main;
+        let engines: Vec<&LaneResult> = parts
+            .lanes
+            .iter()
+            .filter(|lane| !lane.engine.is_empty() && main.iter().all(|own| own.lane != lane.lane))
+            .collect();
+        let phase_of = |node: &Node| node.phase.unwrap_or(node.category);
+        let mut phases: BTreeMap<CategoryId, i64> = BTreeMap::new();
+        for node in main.iter().flat_map(|lane| &lane.tree.nodes).filter(|node| counts(node)) {
+            *phases.entry(phase_of(node)).or_default() += node.idle_nanos;
+        }
+        // Time that no span names, while autograd's threads work, is the backward pass.
+        let idle = |lanes: &[&LaneResult]| -> i64 {
+            let nodes = lanes.iter().flat_map(|lane| &lane.tree.nodes);
+            nodes.filter(|node| counts(node)).map(|node| node.idle_nanos).sum()
+        };
+        let find = |role| parts.rules.categories().iter().position(|category| category.role == role);
+        if let (Some(unnamed), Some(backward)) = (find(Role::Unattributed), find(Role::Backward)) {
+            let [unnamed, backward] = [unnamed, backward].map(CategoryId::from_index);
+            let of = |phase| phases.get(&phase).copied().unwrap_or(0);
+            let moved = (idle(&engines) - of(backward)).clamp(0, of(unnamed));
+            *phases.entry(unnamed).or_default() -= moved;
+            *phases.entry(backward).or_default() += moved;
+        }
+        let phase = phases.iter().rev().max_by_key(|(_, nanos)| **nanos);
+        let Some((&phase, &nanos)) = phase else { return Names::default() };
+        let largest = self.named(parts.category_name(phase), nanos);
+        let half = (self.cause * self.total_us * 500.0) as i64;
+        let Heaviest { mut module, mut operation } = heaviest_path(parts, main, &counts, half);
+        let deeper = heaviest_path(parts, &engines, &counts, half);
+        (module, operation) = (deeper.module.or(module), deeper.operation.or(operation));
+        // A phase's own span repeats its name.
+        let repeats = |name: Symbol| words(parts.text(name)) == words(parts.category_name(phase));
+        if operation.is_none_or(|(name, _)| repeats(name)) {
+            let lanes = main.iter().chain(&engines);
+            let in_phase = lanes
+                .flat_map(|lane| &lane.tree.nodes)
+                .filter(|node| counts(node) && phase_of(node) == phase);
+            let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
+            for node in in_phase {
+                if let Some(kind) = parts.kinds.get(node.kind.index()).filter(|kind| !kind.is(Kind::STEP)) {
+                    *sums.entry(kind.name).or_default() += node.idle_nanos;
+                }
+            }
+            sums.retain(|name, _| !repeats(*name));
+            operation = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos);
+        }
+        let named = |found: Option<(Symbol, i64)>| {
+            found.and_then(|(name, nanos)| self.named(parts.text(name), nanos))
+        };
+        Names { largest, module: named(module), operation: named(operation) }
+    }
+}
