@@ -143,6 +143,11 @@ pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
     let window_us = us(parts.totals.work_window.map_or(0, |(start, end)| end - start));
     let naming = Naming { parts, times, total_us, cause };
     let Names { largest, module, operation } = naming.names(limit);
+    // Without a device everything is the host's, so the answer is its largest phase.
+    let cause = match (limit, &largest) {
+        (Limit::Operations, Some((_, phase))) => *phase,
+        _ => cause,
+    };
     Bound {
         limit,
         share: cause,
