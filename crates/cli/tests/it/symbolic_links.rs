@@ -19,7 +19,7 @@ fn refuses(home: &Home, name: &str, target: &str, command: &str) {
     if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.ok();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     symlink(home.path(target), &path).unwrap();
-    let words = format!("{name} is a symbolic link; knockout does not write through links inside ");
+    let words = format!("{name} is a symbolic link; knockout does not follow links inside ");
     home.fails(command, 3, &[&words]);
     assert_eq!(home.content("mine"), [("notes.txt".into(), b"precious".to_vec())], "{name} was followed");
     assert!(path.is_symlink(), "{name} was replaced");
