@@ -1,7 +1,7 @@
 //! A folder on disk that may come from somebody else.
 
-use super::handle::Handle;
 pub use super::handle::EntryKind;
+use super::handle::Handle;
 use super::pending::PendingFile;
 use super::scratch::remove_abandoned;
 use super::{at, make_parents, parent_of};
@@ -128,8 +128,9 @@ impl Folder {
         let parts: Vec<&OsStr> = parts
             .flat_map(|path| path.as_os_str().as_bytes().split(|&byte| byte == b'/').map(OsStr::from_bytes))
             .collect();
-        let is_plain =
-            |part: &&OsStr| !part.is_empty() && *part != "." && *part != ".." && !part.as_bytes().contains(&0);
+        let is_plain = |part: &&OsStr| {
+            !part.is_empty() && *part != "." && *part != ".." && !part.as_bytes().contains(&0)
+        };
         if parts.iter().all(is_plain) {
             return Ok(parts);
         }
@@ -227,7 +228,8 @@ impl Folder {
     }
 
     pub(super) fn read_all(&self, name: impl AsRef<Path>, mut file: File) -> Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(file.metadata().map_or(0, |found| found.len().min(1 << 30) as usize));
+        let mut bytes =
+            Vec::with_capacity(file.metadata().map_or(0, |found| found.len().min(1 << 30) as usize));
         file.read_to_end(&mut bytes).map_err(at("read", &self.path.join(name)))?;
         Ok(bytes)
     }

@@ -25,9 +25,8 @@ fn is_hidden_name(name: &OsStr, target: Option<&OsStr>) -> bool {
     let Some((of, tail)) = parts else { return false };
     let is_number =
         |text: &str| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_random = |text: &str| {
-        text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
+    let is_random =
+        |text: &str| text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_ours = matches!(tail.split('-').collect::<Vec<_>>()[..], [process, count, random]
         if is_number(process) && is_number(count) && is_random(random));
     is_ours && !of.is_empty() && target.is_none_or(|target| target.to_string_lossy() == of)

@@ -32,8 +32,7 @@ impl Folder {
     /// Reads a file and verifies its checksum. `advice` ends the message of a file that is missing or damaged.
     pub fn read_checked(&self, name: &str, expected: Checksum<'_>, advice: &str) -> Result<Vec<u8>> {
         let damaged = |reason: &str| {
-            let path = self.path().join(name);
-            Err(Error::damage(format!("{} {reason}; {advice}", path.display())))
+            Err(Error::damage(format!("the file {reason}; {advice}")).in_file(self.path().join(name)))
         };
         let Some(file) = self.find_file(name)? else { return damaged("is missing") };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
@@ -105,8 +104,8 @@ fn verify(text: &[u8]) -> Result<bool> {
         let (before, rest) = text.rsplit_once(SEAL)?;
         Some((before, rest.strip_suffix(END)?))
     });
-    let is_whole = parts
-        .is_some_and(|(before, found)| Checksum::of(format!("{before}{SEAL}{END}").as_bytes()) == found);
+    let is_whole =
+        parts.is_some_and(|(before, found)| Checksum::of(format!("{before}{SEAL}{END}").as_bytes()) == found);
     if is_whole { Ok(true) } else { Err(Error::damage("it does not match its own checksum")) }
 }
 
