@@ -3,9 +3,10 @@
 
 use crate::config::Config;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::batch::{Origin, ProcessorKind, Store};
 use knockout_data::screen::Dataset;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The stores that were opened, each once: LMDB maps no file twice in a process.
@@ -27,7 +28,7 @@ impl Stores {
         let kind = config.processor();
         let Some(flag) = kind.store_flag() else { return Ok(None) };
         let named = Some(&config.loader.store).filter(|store| !store.is_empty());
-        let folder = named.map_or_else(|| usual_folder(dataset_folder, kind), PathBuf::from);
+        let folder = named.map_or_else(|| usual_folder(dataset_folder, kind), Folder::at);
         let failed = |error: Error| {
             let out = named.map(|store| format!(" --out {store}")).unwrap_or_default();
             let command = format!("knockout data precompute {} {flag}{out}", dataset_folder.display());
@@ -40,8 +41,9 @@ impl Stores {
     }
 
     /// Opens a store that must hold these rows of the dataset; an open one is used again.
-    pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>> {
-        if let Some(store) = self.opened.iter().find(|store| store.path() == folder) {
+    pub fn open(&mut self, folder: impl Into<Folder>, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>> {
+        let folder = folder.into();
+        if let Some(store) = self.opened.iter().find(|store| store.path() == folder.path()) {
             return Ok(Arc::clone(store));
         }
         let store = Store::open(folder, Origin::of(dataset))?;
@@ -56,6 +58,6 @@ impl Stores {
 }
 
 /// Returns the folder in which `data precompute` stores a representation by default.
-pub fn usual_folder(dataset_folder: &Path, kind: ProcessorKind) -> PathBuf {
-    dataset_folder.join(kind.name())
+pub fn usual_folder(dataset_folder: &Path, kind: ProcessorKind) -> Folder {
+    Folder::at(dataset_folder).below(kind.name())
 }

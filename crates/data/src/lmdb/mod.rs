@@ -75,7 +75,12 @@ impl From<heed::Error> for LmdbError {
 /// A process killed right after it created the file leaves an empty one, or one with nothing but its header; LMDB takes both
 /// as new.
 pub fn has_data(folder: &Path) -> Result<bool, LmdbError> {
-    let Ok(mut file) = File::open(folder.join(DATA_FILE)) else { return Ok(false) };
+    let Ok(file) = File::open(folder.join(DATA_FILE)) else { return Ok(false) };
+    file_has_data(file)
+}
+
+/// Whether an LMDB file has at least one committed transaction.
+pub(crate) fn file_has_data(mut file: File) -> Result<bool, LmdbError> {
     Ok(file.metadata()?.len() > 0 && header::check(&mut file)?.pages > header::META_PAGES)
 }
 

@@ -15,7 +15,11 @@ pub struct Reader {
 impl Reader {
     /// Opens the environment in a folder. No process may write it meanwhile: reads could then mix two versions.
     pub fn open(folder: &Path) -> Result<Self, LmdbError> {
-        let mut file = File::open(folder.join(DATA_FILE))?;
+        Self::of(File::open(folder.join(DATA_FILE))?)
+    }
+
+    /// Reads the environment in a file. No process may write it meanwhile.
+    pub(crate) fn of(mut file: File) -> Result<Self, LmdbError> {
         let header = header::check(&mut file)?;
         if header.flags != 0 {
             return Err(LmdbError::OtherOrder);

@@ -64,7 +64,7 @@ fn features_come_back_and_belong_to_the_content() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(verify(&dir).unwrap().len(), 1);
     fs::remove_file(&path).unwrap();
-    assert!(Dataset::open(&dir).unwrap_err().message().contains("listed in dataset.toml but missing"));
+    assert!(Dataset::open(&dir).unwrap_err().message().contains("is missing; restore it"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn damaged_annotations_are_refused() {
     let texts: Vec<String> = verify(&dir).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert_eq!(texts[1], "annotations/extra.parquet is not listed in dataset.toml");
-    assert!(Dataset::open(&dir).unwrap_err().message().contains("listed in dataset.toml but missing"));
+    assert!(Dataset::open(&dir).unwrap_err().message().contains("is missing; restore it"));
 }
 
 #[test]
@@ -229,10 +229,7 @@ fn a_missing_file_is_named_with_the_next_step() {
     fs::remove_file(dir.join("samples.parquet")).unwrap();
     let error = Dataset::open(&dir).unwrap_err();
     let text = chain(&error);
-    assert!(
-        text.ends_with("listed in dataset.toml but missing; restore it or rebuild the dataset"),
-        "{text}"
-    );
+    assert!(text.ends_with("the file is missing; restore it or rebuild the dataset"), "{text}");
     assert_eq!(error.path(), Some(dir.join("samples.parquet").as_path()));
 }
 
@@ -347,4 +344,46 @@ fn the_description_alone_can_be_read() {
     let manifest = Manifest::open(&dir).unwrap();
     assert_eq!(manifest.counts.samples, dataset.samples.len());
     assert_eq!(manifest.data_hash(), dataset.manifest.data_hash());
+}
+
+#[test]
+fn verify_lists_everything_that_is_not_part_of_the_dataset() {
+    let (_folder, dir, _) = written();
+    let before = verify(&dir).unwrap().len();
+    // Kept beside the data by knockout.
+    for name in ["recipe.toml", "import-report.json", "splits/seed.parquet", "saved-masks/data.mdb"] {
+        fs::create_dir_all(dir.join(name).parent().unwrap()).unwrap();
+        fs::write(dir.join(name), b"").unwrap();
+    }
+    assert_eq!(verify(&dir).unwrap().len(), before);
+    fs::write(dir.join("notes.txt"), b"").unwrap();
+    fs::write(dir.join("networks/.hidden"), b"").unwrap();
+    fs::create_dir(dir.join("more")).unwrap();
+    std::os::unix::fs::symlink("genes.parquet", dir.join("linked.parquet")).unwrap();
+    let texts: Vec<String> = verify(&dir).unwrap().iter().map(ToString::to_string).collect();
+    for name in ["notes.txt", "networks/.hidden", "more", "linked.parquet"] {
+        assert!(texts.contains(&format!("{name} is not listed in dataset.toml")), "{texts:?}");
+    }
+    assert_eq!(texts.len(), before + 4);
+}
+
+#[test]
+fn links_and_pipes_in_a_dataset_are_refused() {
+    let (folder, dir, _) = written();
+    for name in ["genes.parquet", "dataset.toml", "networks/physical.parquet"] {
+        let (path, moved) = (dir.join(name), folder.path().join("moved"));
+        fs::rename(&path, &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, &path).unwrap();
+        let error = Dataset::open(&dir).unwrap_err();
+        assert_eq!(error.class(), Class::Damage, "{name}");
+        assert!(chain(&error).contains(&format!("{name} is a symbolic link")), "{}", chain(&error));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&moved, &path).unwrap();
+    }
+    fs::remove_file(dir.join("genes.parquet")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(dir.join("genes.parquet")).status().unwrap();
+    assert!(made.success());
+    let error = Dataset::open(&dir).unwrap_err();
+    assert!(error.class() == Class::Damage && chain(&error).contains("a pipe"), "{}", chain(&error));
+    assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::Finding::is_fault));
 }

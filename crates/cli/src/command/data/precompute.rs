@@ -5,10 +5,11 @@ use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
-use knockout_base::files::inside;
+use knockout_base::files::Folder;
 use knockout_data::batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
 use knockout_data::screen::{Dataset, subset};
 use knockout_report::units::{bytes, count, duration};
+use knockout_train::stores::usual_folder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -90,16 +91,17 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
         (false, true) => StoredForm::Bytes,
     };
     let folder = match &args.out {
-        Some(folder) => folder.clone(),
-        None => inside(&args.dir, form.kind().name())?,
+        Some(folder) => Folder::at(folder),
+        None => usual_folder(&args.dir, form.kind()),
     };
+    let path = folder.path();
     let origin = Origin::of(&dataset);
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
     let done = before.as_ref().map_or(0, |header| header.done);
     let estimate = Estimate::of(origin, form, &rows);
     let mut stored = Stored {
         schema: 1,
-        path: &folder,
+        path,
         form,
         samples: rows.len(),
         done_before: done,
@@ -107,7 +109,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
         complete: done == rows.len(),
         estimated_bytes: estimate.bytes,
         estimated_seconds: None,
-        free_bytes: knockout_data::batch::free_bytes(&folder)?,
+        free_bytes: knockout_data::batch::free_bytes(path)?,
         bytes: None,
         seconds: None,
         graph_hash: None,
@@ -116,14 +118,14 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     };
     if let Some(header) = before.filter(StoreHeader::is_complete) {
         stored.describe(&header);
-        let text = || format!("{} is complete already: {}\n", folder.display(), what(form, rows.len()));
+        let text = || format!("{} is complete already: {}\n", path.display(), what(form, rows.len()));
         return ui.result(text, &stored);
     }
-    let room = estimate.check_room(&folder, done);
+    let room = estimate.check_room(path, done);
     // Even where there is no room, how long it would take is worth knowing; but the probe must not fill the disk.
     let probe = match &room {
         Err(_) if stored.free_bytes < PROBE_ROOM => None,
-        _ => Some(Probe::run(&folder, origin, form, &rows)?),
+        _ => Some(Probe::run(path, origin, form, &rows)?),
     };
     let measured = probe.map(|probe| (probe.time_for(rows.len() - done), probe.samples));
     stored.estimated_seconds = measured.map(|(time, _)| time.as_secs_f64());

@@ -21,14 +21,9 @@ pub(super) fn refused(act: &'static str) -> impl Fn(io::Error) -> Error {
     }
 }
 
-/// An environment that cannot be opened.
-pub(super) fn unopened(error: LmdbError) -> Error {
-    match error {
-        LmdbError::Io(error) if error.kind() == io::ErrorKind::NotFound => Error::request(
-            "there is no store; make one with `knockout data precompute DIR --indices` or `--masks`",
-        ),
-        other => lmdb("read")(other),
-    }
+/// A folder without a store.
+pub(super) fn no_store() -> Error {
+    Error::request("there is no store; make one with `knockout data precompute DIR --indices` or `--masks`")
 }
 
 /// An error of LMDB; `act` is a participle, such as `read`.

@@ -7,7 +7,7 @@ use crate::batch::mask::MaskLayout;
 use crate::batch::removal::removed;
 use crate::cell::{Cell, Deletion, GeneId};
 use knockout_base::error::{Context as _, Error, Result};
-use knockout_base::files::StagedDir;
+use knockout_base::files::StagedFolder;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -113,10 +113,10 @@ impl Probe {
     pub fn run(folder: &Path, origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Result<Self> {
         let mut name = folder.file_name().unwrap_or_default().to_owned();
         name.push(".probe");
-        let scratch = StagedDir::create(&folder.with_file_name(name)).in_file(folder)?;
+        let scratch = StagedFolder::create(&folder.with_file_name(name)).in_file(folder)?;
         let step = rows.len().div_ceil(Self::SAMPLES).max(1);
         let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
-        let mut writer = StoreWriter::open(&scratch.path().join("store"), origin, form, &chosen)?;
+        let mut writer = StoreWriter::open(scratch.below("store"), origin, form, &chosen)?;
         let started = Instant::now();
         while !writer.header().is_complete() && started.elapsed() < Self::ENOUGH {
             writer.step()?;

@@ -1,6 +1,6 @@
 //! Writing a store, transaction by transaction.
 
-use super::error::{lmdb, refused, unopened};
+use super::error::{lmdb, refused};
 use super::estimate::Estimate;
 use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
@@ -8,10 +8,8 @@ use super::{HEADER_KEY, Store, filesystem, key_of};
 use crate::batch::removal::unknown_gene;
 use crate::lmdb::{DATA_FILE, LOCK_FILE, Writer};
 use knockout_base::error::{Context as _, Error, Result};
-use knockout_base::files::inside;
+use knockout_base::files::{Folder, FolderLock};
 use std::fmt;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 
 /// A transaction ends after this many samples or bytes: what a kill can cost.
 const SAMPLES_PER_COMMIT: usize = 256;
@@ -26,20 +24,19 @@ const SPARE_MAP: u64 = 64 << 20;
 /// samples of all finished steps, and [`StoreWriter::open`] resumes after them; the finished store holds the same values
 /// however often it was interrupted.
 pub struct StoreWriter<'a> {
-    path: PathBuf,
+    folder: Folder,
     origin: Origin<'a>,
     rows: &'a [u32],
     values: Writer,
     header: StoreHeader,
     encoder: Encoder,
-    /// Held open for its lock.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl fmt::Debug for StoreWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreWriter")
-            .field("path", &self.path)
+            .field("path", &self.folder.path())
             .field("header", &self.header)
             .finish_non_exhaustive()
     }
@@ -49,21 +46,22 @@ impl<'a> StoreWriter<'a> {
     /// Returns the header of a store of these rows, ascending; `None` when there is nothing yet. Anything else that is
     /// there (another graph, another choice, other files, somebody writing) is an error. Changes nothing.
     pub fn look(
-        folder: &Path,
+        folder: impl Into<Folder>,
         origin: Origin<'_>,
         form: StoredForm,
         rows: &[u32],
     ) -> Result<Option<StoreHeader>> {
-        filesystem::check(folder)?;
-        if !folder.exists() {
+        let folder = folder.into();
+        filesystem::check(folder.path())?;
+        if !folder.path().exists() {
             return Ok(None);
         }
-        let lock = lock(folder)?;
-        let header = found_in(folder)?;
+        let lock = lock(&folder)?;
+        let header = found_in(&folder)?;
         drop(lock);
         match header {
             Some(header) => {
-                check(&header, origin, form, rows).in_file(folder)?;
+                check(&header, origin, form, rows).in_file(folder.path())?;
                 Ok(Some(header))
             }
             None => Ok(None),
@@ -71,25 +69,32 @@ impl<'a> StoreWriter<'a> {
     }
 
     /// Starts a store of these rows (ascending) or resumes one. Its folder and those above it are made where there are none.
-    pub fn open(folder: &Path, origin: Origin<'a>, form: StoredForm, rows: &'a [u32]) -> Result<Self> {
-        filesystem::check(folder)?;
-        fs::create_dir_all(folder).map_err(refused("created")).in_file(folder)?;
-        let lock = lock(folder)?;
-        let header = match found_in(folder)? {
+    pub fn open(
+        folder: impl Into<Folder>,
+        origin: Origin<'a>,
+        form: StoredForm,
+        rows: &'a [u32],
+    ) -> Result<Self> {
+        let folder = folder.into();
+        filesystem::check(folder.path())?;
+        folder.make()?;
+        let lock = lock(&folder)?;
+        let header = match found_in(&folder)? {
             Some(header) => {
-                check(&header, origin, form, rows).in_file(folder)?;
+                check(&header, origin, form, rows).in_file(folder.path())?;
                 header
             }
             None => StoreHeader::new(origin, form, rows),
         };
+        // LMDB opens its files by path.
         for name in [DATA_FILE, LOCK_FILE] {
-            inside(folder, name)?;
+            folder.find_file(name)?;
         }
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.
-        let values = Writer::open(folder, map_size).map_err(lmdb("written")).in_file(folder)?;
+        let values = Writer::open(folder.path(), map_size).map_err(lmdb("written")).in_file(folder.path())?;
         let encoder = Encoder::new(origin.cell, form);
-        Ok(Self { path: folder.to_owned(), origin, rows, values, header, encoder, _lock: lock })
+        Ok(Self { folder, origin, rows, values, header, encoder, _lock: lock })
     }
 
     /// Returns the current header.
@@ -99,7 +104,7 @@ impl<'a> StoreWriter<'a> {
 
     /// Stores some more samples for good and gives their number; 0 when all are stored.
     pub fn step(&mut self) -> Result<usize> {
-        let failed = |error| lmdb("written")(error).in_file(&self.path);
+        let failed = |error| lmdb("written")(error).in_file(self.folder.path());
         let mut header = self.header.clone();
         let mut transaction = self.values.begin().map_err(failed)?;
         let cell = self.origin.cell;
@@ -112,7 +117,7 @@ impl<'a> StoreWriter<'a> {
                 return Err(Error::damage(format!(
                     "row {row} deletes gene {gene}, but the cell has {count}; check the dataset with `knockout data verify`"
                 ))
-                .in_file(&self.path));
+                .in_file(self.folder.path()));
             }
             let (value, checksum) = self.encoder.encode(cell, &deletion);
             // Rows ascend, so each goes behind the last: pages are filled whole.
@@ -124,7 +129,7 @@ impl<'a> StoreWriter<'a> {
                 break;
             }
         }
-        let text = header.to_text().in_file(&self.path)?;
+        let text = header.to_text().in_file(self.folder.path())?;
         transaction.put(HEADER_KEY, text.as_bytes()).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         self.header = header;
@@ -133,33 +138,25 @@ impl<'a> StoreWriter<'a> {
 
     /// Bytes on disk.
     pub fn disk_bytes(&self) -> u64 {
-        fs::metadata(self.path.join(DATA_FILE)).map_or(0, |metadata| metadata.len())
+        let file = self.folder.open_file(DATA_FILE);
+        file.and_then(|file| file.metadata().map_err(refused("read"))).map_or(0, |metadata| metadata.len())
     }
 }
 
-/// Keeps other writers out for as long as the file is open.
-fn lock(folder: &Path) -> Result<File> {
-    let file = File::open(folder).map_err(refused("read")).in_file(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => {
-            Err(Error::request("another process is writing it; wait for it to end").in_file(folder))
-        }
-        Err(fs::TryLockError::Error(error)) => Err(refused("locked")(error).in_file(folder)),
-    }
+/// Keeps other writers out for as long as the lock is held.
+fn lock(folder: &Folder) -> Result<FolderLock> {
+    let busy = || Error::request("another process is writing it; wait for it to end").in_file(folder.path());
+    folder.lock()?.ok_or_else(busy)
 }
 
 /// Returns the header of the store in a folder; `None` when nothing was stored yet.
-fn found_in(folder: &Path) -> Result<Option<StoreHeader>> {
-    let entries = fs::read_dir(folder).map_err(refused("read")).in_file(folder)?;
-    for entry in entries {
-        let name = entry.map_err(refused("read")).in_file(folder)?.file_name();
-        if name != DATA_FILE && name != LOCK_FILE {
-            let message = "the folder has other files in it; choose an empty or a new one with --out";
-            return Err(Error::request(message).in_file(folder));
-        }
+fn found_in(folder: &Folder) -> Result<Option<StoreHeader>> {
+    if folder.entries()?.iter().any(|entry| entry.name != DATA_FILE && entry.name != LOCK_FILE) {
+        let message = "the folder has other files in it; choose an empty or a new one with --out";
+        return Err(Error::request(message).in_file(folder.path()));
     }
-    if !crate::lmdb::has_data(folder).map_err(unopened).in_file(folder)? {
+    let has_data = folder.find_file(DATA_FILE)?.map(crate::lmdb::file_has_data);
+    if !has_data.transpose().map_err(lmdb("read")).in_file(folder.path())?.unwrap_or(false) {
         return Ok(None);
     }
     Store::open_any(folder).map(|store| Some(store.header().clone()))

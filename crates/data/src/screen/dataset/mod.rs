@@ -26,6 +26,9 @@ use crate::cell::Cell;
 use crate::screen::Samples;
 use std::sync::Arc;
 
+/// Name of the description.
+const DESCRIPTION: &str = "dataset.toml";
+
 /// A dataset in memory.
 #[derive(Debug, Clone)]
 pub struct Dataset {

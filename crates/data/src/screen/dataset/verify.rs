@@ -1,8 +1,10 @@
 //! Everything the format promises, checked one by one, with all faults listed rather than the first.
 
 use super::read::read_checked;
-use super::{Dataset, Manifest};
-use knockout_base::error::{Error, IoContext as _, Result};
+use super::{DESCRIPTION, Dataset, Manifest};
+use crate::lmdb::{DATA_FILE, LOCK_FILE};
+use knockout_base::error::{Error, Result};
+use knockout_base::files::{Entry, EntryKind, Folder};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,7 +21,7 @@ pub enum Finding {
         /// The later row.
         second: usize,
     },
-    /// A file that the description does not list.
+    /// Something in the folder that the description does not list.
     Stranger(String),
     /// Worth knowing, but legal.
     Remark(String),
@@ -48,15 +50,11 @@ impl std::fmt::Display for Finding {
 /// Checks a dataset. `Err` only when its description cannot be read at all.
 pub fn verify(dir: &Path) -> Result<Vec<Finding>> {
     let manifest = Manifest::open(dir)?;
-    let mut findings: Vec<Finding> = manifest
-        .checksums
-        .iter()
-        .filter_map(|(file, checksum)| {
-            let path = dir.join(file);
-            read_checked(&path, Some(checksum)).err().map(Finding::Fault)
-        })
-        .collect();
-    findings.extend(strangers(dir, &manifest)?);
+    let folder = Folder::at(dir);
+    let faults = manifest.checksums.iter();
+    let faults = faults.filter_map(|(file, checksum)| read_checked(&folder, file, checksum).err());
+    let mut findings: Vec<Finding> = faults.map(Finding::Fault).collect();
+    findings.extend(strangers(&folder, &manifest)?);
     if !findings.iter().any(Finding::is_fault) {
         match Dataset::open(dir) {
             Ok(dataset) => findings.extend(content(&dataset)),
@@ -66,22 +64,41 @@ pub fn verify(dir: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn strangers(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>> {
+/// Files that knockout keeps beside the data.
+const BESIDE: [&str; 3] = [DESCRIPTION, "import-report.json", "recipe.toml"];
+
+/// Lists everything in the folder that is neither part of the dataset nor kept beside it by knockout.
+fn strangers(folder: &Folder, manifest: &Manifest) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
-    for folder in ["", "networks", "metabolism", "annotations"] {
-        let path = dir.join(folder);
-        let Ok(entries) = std::fs::read_dir(&path) else { continue };
-        for entry in entries {
-            let entry = entry.at_path("could not be read", &path)?;
-            let name = Path::new(folder).join(entry.file_name()).to_string_lossy().into_owned();
-            let is_parquet = Path::new(&name).extension().is_some_and(|extension| extension == "parquet");
-            if is_parquet && !manifest.checksums.contains_key(&name) {
-                found.push(name);
+    add_strangers(folder, "", manifest, &mut found)?;
+    Ok(found.into_iter().map(Finding::Stranger).collect())
+}
+
+fn add_strangers(folder: &Folder, below: &str, manifest: &Manifest, found: &mut Vec<String>) -> Result<()> {
+    for Entry { name, kind } in folder.below(below).entries()? {
+        let name = name.to_string_lossy();
+        let path = if below.is_empty() { name.into_owned() } else { format!("{below}/{name}") };
+        let holds_ours = || manifest.checksums.keys().any(|file| file.starts_with(&format!("{path}/")));
+        let is_ours = match kind {
+            EntryKind::Folder if holds_ours() => {
+                add_strangers(folder, &path, manifest, found)?;
+                true
             }
+            EntryKind::Folder => path == "splits" || is_store(&folder.below(&path)),
+            EntryKind::File => manifest.checksums.contains_key(&path) || BESIDE.contains(&&*path),
+            EntryKind::Link | EntryKind::Special => false,
+        };
+        if !is_ours {
+            found.push(path);
         }
     }
-    found.sort();
-    Ok(found.into_iter().map(Finding::Stranger).collect())
+    Ok(())
+}
+
+/// Returns whether a folder is one of stored masks, and has nothing else in it.
+fn is_store(folder: &Folder) -> bool {
+    let entries = folder.entries().unwrap_or_default();
+    !entries.is_empty() && entries.iter().all(|entry| entry.name == DATA_FILE || entry.name == LOCK_FILE)
 }
 
 fn content(dataset: &Dataset) -> Vec<Finding> {

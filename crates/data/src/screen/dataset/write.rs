@@ -1,21 +1,20 @@
 //! Writing a dataset: out of sight, then all at once.
 
 use super::manifest::check_name;
-use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
+use super::{Counts, DESCRIPTION, Dataset, Manifest, NetworkEntry, tables};
 use crate::table::Columns;
-use knockout_base::error::{Context as _, Error, Result};
-use knockout_base::files::{StagedDir, replace};
+use knockout_base::error::{Context as _, Result};
+use knockout_base::files::{Checksum, Folder, StagedFolder};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 fn unwritten(path: &Path) -> String {
     format!("{} could not be written; nothing was changed", path.display())
 }
 
-fn stage(out: &Path) -> Result<StagedDir> {
-    StagedDir::create(out).while_doing(|| unwritten(out))
+fn stage(out: &Path) -> Result<StagedFolder> {
+    StagedFolder::create(out).while_doing(|| unwritten(out))
 }
 
 impl Dataset {
@@ -39,7 +38,7 @@ impl Dataset {
         &mut self,
         out: &Path,
         on_rows: &(dyn Fn(usize) + Sync),
-        attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
+        attach: impl FnOnce(&Folder, &Manifest) -> Result<()>,
     ) -> Result<()> {
         for network in self.cell.networks() {
             check_name("a network", network.name()).in_file(out)?;
@@ -52,24 +51,19 @@ impl Dataset {
         let written = files
             .par_iter()
             .map(|(name, table)| {
-                let path = staged.path().join(name);
                 let shown = out.join(name);
                 let bytes = table.encode().in_file(&shown)?;
-                replace(&path, |file| file.write_all(&bytes)).while_doing(|| unwritten(&shown))?;
+                staged.write_new(name, &bytes).while_doing(|| unwritten(&shown))?;
                 on_rows(table.row_count());
-                Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
+                Ok((name.clone(), Checksum::of(&bytes)))
             })
             .collect::<Result<Vec<_>>>()?;
         drop(files);
 
         self.describe(written.into_iter().collect());
         let text = self.manifest.to_text().in_file(out)?;
-        let path = staged.path().join("dataset.toml");
-        replace(&path, |file| file.write_all(text.as_bytes())).while_doing(|| unwritten(out))?;
-        attach(staged.path(), &self.manifest).map_err(|error| {
-            let message = "a file to be kept with it could not be written; nothing was changed";
-            Error::failure(message).in_file(out).caused_by(error)
-        })?;
+        staged.write_new(DESCRIPTION, text).while_doing(|| unwritten(out))?;
+        attach(&staged, &self.manifest).while_doing(|| unwritten(out))?;
         staged.commit().while_doing(|| unwritten(out))
     }
 

@@ -13,17 +13,21 @@ const DATA_HASH: &str = "knockout.data_hash";
 impl Split {
     /// Writes the split as Parquet (`sample`, `part`), replacing an older file only when complete.
     pub fn save(&self, path: &Path, manifest: &Manifest) -> Result<()> {
+        let bytes = self.encode(manifest).in_file(path)?;
+        replace(path, |out| out.write_all(&bytes))
+    }
+
+    /// Returns the bytes of the file.
+    pub fn encode(&self, manifest: &Manifest) -> Result<Vec<u8>> {
         let mut rows: Vec<(u32, Part)> =
             Part::ALL.iter().flat_map(|&part| self.rows(part).iter().map(move |&row| (row, part))).collect();
         rows.sort_unstable();
-        let bytes = Columns::new(rows.len())
+        Columns::new(rows.len())
             .with_metadata(RECIPE, toml::to_string(&self.spec).unwrap_or_default())
             .with_metadata(DATA_HASH, manifest.data_hash())
             .u32s("sample", |row| rows[row].0)
             .words("part", |row| rows[row].1.name())
             .encode()
-            .in_file(path)?;
-        replace(path, |out| out.write_all(&bytes))
     }
 
     /// Reads a split written by [`Split::save`]; refuses one of another dataset.
@@ -32,7 +36,8 @@ impl Split {
         Self::decode(bytes, manifest).in_file(path)
     }
 
-    fn decode(bytes: Vec<u8>, manifest: &Manifest) -> Result<Self> {
+    /// Reads the bytes of a file of [`Split::save`].
+    pub fn decode(bytes: Vec<u8>, manifest: &Manifest) -> Result<Self> {
         let not_a_split =
             |error: Error| Error::damage("the split file is damaged or not a split").caused_by(error);
         let table = Table::decode(bytes).map_err(not_a_split)?;

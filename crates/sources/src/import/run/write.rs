@@ -1,8 +1,7 @@
 //! The dataset with its report, its recipe and its splits: all of it or nothing.
 
 use super::Import;
-use knockout_base::error::Result;
-use std::io;
+use knockout_base::error::{Error, Result};
 use std::path::Path;
 
 impl Import {
@@ -15,17 +14,13 @@ impl Import {
         }
         let Self { dataset, report, splits, recipe } = self;
         dataset.write_with(out, on_rows, |folder, manifest| {
-            let report = serde_json::to_string_pretty(report).map_err(io::Error::other)?;
-            std::fs::write(folder.join("import-report.json"), report + "\n")?;
-            std::fs::write(folder.join("recipe.toml"), recipe.to_toml())?;
-            if !splits.is_empty() {
-                std::fs::create_dir(folder.join("splits"))?;
-            }
-            for split in splits.iter() {
-                let path = folder.join("splits").join(format!("{}.parquet", split.name));
-                split.split.save(&path, manifest).map_err(io::Error::other)?;
-            }
-            Ok(())
+            let report = serde_json::to_string_pretty(report)
+                .map_err(|error| Error::failure(error.to_string()).caused_by(error))?;
+            folder.write_new("import-report.json", report + "\n")?;
+            folder.write_new("recipe.toml", recipe.to_toml())?;
+            splits.iter().try_for_each(|split| {
+                folder.write_new(format!("splits/{}.parquet", split.name), split.split.encode(manifest)?)
+            })
         })
     }
 }
