@@ -2,6 +2,8 @@
 
 use crate::failure::{Context as _, Result, request_error};
 use clap::Args;
+#[cfg(feature = "lab")]
+use knockout_base::files::Folder;
 use knockout_base::files::PendingFile;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -113,6 +115,12 @@ pub(crate) fn paths<'a>(inputs: impl IntoIterator<Item = &'a PathBuf>) -> Vec<&'
 /// Opens an output before the work, so that a bad path fails early; folders above it are made.
 pub(crate) fn create(path: &Path) -> Result<PendingFile> {
     Ok(PendingFile::create(path)?)
+}
+
+/// Writes a text into a file of a folder that may come from somebody else.
+#[cfg(feature = "lab")]
+pub(crate) fn write_in(folder: &Path, name: &str, text: &str) -> Result<()> {
+    Ok(Folder::at(folder).replace(name, |out| out.write_all(text.as_bytes()))?)
 }
 
 /// Writes a whole text into a file; `-` is standard output.

@@ -4,13 +4,13 @@
 //! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata names the plan of the block and the
 //! figures of all that was scored, kept or not.
 
-use crate::folder::{damaged, unreadable};
+use crate::folder::{block_name, damaged};
 use crate::{Extremes, Hit, Keep, Plan, Scores};
 use knockout_base::error::{Error, Result};
+use knockout_base::files;
 use knockout_data::cell::{GeneSets, GeneTable};
 use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 const METADATA: &str = "knockout.block";
 
@@ -129,8 +129,9 @@ impl Block {
     }
 
     /// Reads a block of a plan and checks that it is that block.
-    pub(crate) fn read(path: &Path, plan: &Plan, identity: &str, block: u64) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(unreadable(path))?;
+    pub(crate) fn read(folder: &files::Folder, plan: &Plan, identity: &str, block: u64) -> Result<Self> {
+        let name = block_name(block);
+        let (bytes, path) = (folder.read(&name)?, &folder.path().join(name));
         Self::decode(bytes, plan.candidates.order)
             .map_err(|error| damaged(path, &error.to_string()))?
             .filter(|found| found.scored.plan == identity && found.scored.block == block)

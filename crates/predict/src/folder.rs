@@ -9,10 +9,9 @@
 
 use crate::Plan;
 use knockout_base::error::{Error, Result, class_of_path};
-use knockout_base::files::{StagedDir, inside, replace};
-use std::fs::{self, File, TryLockError};
+use knockout_base::files::{self, FolderLock, StagedFolder};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
@@ -22,11 +21,10 @@ pub const PREDICTIONS: &str = "predictions";
 /// A folder of predictions that this process writes.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
+    kept: files::Folder,
     plan: Plan,
     identity: String,
-    /// Held open for its lock.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl Folder {
@@ -54,15 +52,17 @@ impl Folder {
     }
 
     /// Makes a folder; `fill` puts blocks into it before it appears.
-    pub(crate) fn create(path: &Path, plan: Plan, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        let staged = StagedDir::create(path).map_err(unwritten)?;
-        let blocks = staged.path().join(PREDICTIONS);
-        fs::create_dir(&blocks).map_err(unreadable(&blocks))?;
+    pub(crate) fn create(
+        path: &Path,
+        plan: Plan,
+        fill: impl FnOnce(&files::Folder) -> Result<()>,
+    ) -> Result<Self> {
+        let staged = StagedFolder::create(path).map_err(unwritten)?;
+        staged.below(PREDICTIONS).make().map_err(unwritten)?;
         // Maps with text keys and plain numbers: nothing here can fail to be written.
         let text = serde_json::to_string_pretty(&plan).unwrap_or_default() + "\n";
-        let manifest = staged.path().join(MANIFEST);
-        fs::write(&manifest, text).map_err(unreadable(&manifest))?;
-        fill(&blocks)?;
+        staged.write_new(MANIFEST, text).map_err(unwritten)?;
+        fill(&staged)?;
         staged.commit().map_err(unwritten)?;
         Self::lock(path, plan)
     }
@@ -78,13 +78,7 @@ impl Folder {
     /// Reads the plan of a folder; `None` if it holds no predictions.
     fn find_plan(path: &Path) -> Result<Option<Plan>> {
         let manifest = path.join(MANIFEST);
-        let text = match fs::read(&manifest) {
-            Ok(text) => text,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(unreadable(&manifest)(error)),
-        };
+        let Some(text) = files::Folder::at(path).find(MANIFEST)? else { return Ok(None) };
         let unparsable = |error: serde_json::Error| damaged(&manifest, &error.to_string());
         // Manifests of runs have the same name and no candidates.
         let value: serde_json::Value = serde_json::from_slice(&text).map_err(unparsable)?;
@@ -95,44 +89,27 @@ impl Folder {
     }
 
     fn lock(path: &Path, plan: Plan) -> Result<Self> {
-        let lock = File::open(path).map_err(unreadable(path))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                let path = path.display();
-                return Err(Error::request(format!(
-                    "another process is writing {path}; wait for it to end or stop it first"
-                )));
-            }
-            // A file system without locks: two writers are then the user's care.
-            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
-                return Err(unreadable(path)(error));
-            }
-            _ => {}
-        }
-        // Blocks are written and left-overs removed there.
-        inside(path, PREDICTIONS).map_err(unwritten)?;
-        let folder = Self { path: path.to_owned(), identity: plan.identity(), plan, _lock: lock };
-        folder.remove_abandoned();
-        Ok(folder)
-    }
-
-    /// Removes what killed processes left half-written; the lock is held.
-    fn remove_abandoned(&self) {
-        for folder in [self.path.clone(), self.path.join(PREDICTIONS)] {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if name.starts_with('.') && name.contains(".partial-") {
-                    // What cannot be removed only takes space.
-                    fs::remove_file(entry.path()).ok();
-                }
-            }
-        }
+        let folder = files::Folder::at(path);
+        let lock = folder.lock()?.ok_or_else(|| {
+            let path = path.display();
+            Error::request(format!("another process is writing {path}; wait for it to end or stop it first"))
+        })?;
+        // Removes what killed processes left half-written. Blocks are written there too, so a link is refused here.
+        folder
+            .remove_abandoned()
+            .and_then(|()| folder.below(PREDICTIONS).remove_abandoned())
+            .map_err(unwritten)?;
+        Ok(Self { kept: folder, identity: plan.identity(), plan, _lock: lock })
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.kept.path()
+    }
+
+    /// The folder, to be read and written.
+    pub(crate) fn files(&self) -> &files::Folder {
+        &self.kept
     }
 
     /// Returns the plan.
@@ -144,19 +121,13 @@ impl Folder {
         &self.identity
     }
 
-    /// Where a block is or will be.
-    pub(crate) fn block_path(&self, block: u64) -> PathBuf {
-        block_path(&self.path, block)
-    }
-
     /// Blocks of the folder's part that are not there yet.
     pub fn missing(&self) -> Vec<u64> {
-        missing(&self.path, &self.plan)
+        missing(&self.kept, &self.plan)
     }
 
     pub(crate) fn write_block(&self, block: u64, bytes: &[u8]) -> Result<()> {
-        let path = inside(&self.path, block_name(block)).map_err(unwritten)?;
-        replace(&path, |out| out.write_all(bytes)).map_err(unwritten)
+        self.kept.replace(block_name(block), |out| out.write_all(bytes)).map_err(unwritten)
     }
 }
 
@@ -186,14 +157,10 @@ pub(crate) fn unfinished(path: &Path, missing: u64, blocks: u64) -> Error {
     Error::request(format!("{path} is not finished: {missing} of {blocks} blocks are missing; {advice}"))
 }
 
-pub(crate) fn block_path(folder: &Path, block: u64) -> PathBuf {
-    folder.join(block_name(block))
+pub(crate) fn block_name(block: u64) -> String {
+    format!("{PREDICTIONS}/block-{block:09}.parquet")
 }
 
-fn block_name(block: u64) -> PathBuf {
-    Path::new(PREDICTIONS).join(format!("block-{block:09}.parquet"))
-}
-
-pub(crate) fn missing(folder: &Path, plan: &Plan) -> Vec<u64> {
-    plan.part.of_blocks(plan.blocks()).filter(|&block| !block_path(folder, block).exists()).collect()
+pub(crate) fn missing(folder: &files::Folder, plan: &Plan) -> Vec<u64> {
+    plan.part.of_blocks(plan.blocks()).filter(|&block| !folder.has(block_name(block))).collect()
 }

@@ -2,10 +2,10 @@
 
 use crate::block::Block;
 use crate::candidates::nothing_to_predict;
-use crate::folder::{block_path, missing, unfinished, unreadable};
+use crate::folder::{block_name, missing, unfinished};
 use crate::{Folder, Plan, Share};
 use knockout_base::error::{Error, Result};
-use std::fs;
+use knockout_base::files;
 use std::path::{Path, PathBuf};
 
 /// Joins parts into a new folder; refuses parts of different predictions, a part that is there twice or not at all, one that is
@@ -46,19 +46,19 @@ pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder> {
         return Err(Error::request(format!("part {parts} of {of} missing; predict it, then merge again")));
     }
     for (path, plan) in &plans {
-        let (missing, range) = (missing(path, plan).len() as u64, plan.part.of_blocks(plan.blocks()));
+        let (missing, range) =
+            (missing(&files::Folder::at(*path), plan).len() as u64, plan.part.of_blocks(plan.blocks()));
         if missing > 0 {
             return Err(unfinished(path, missing, range.end - range.start));
         }
     }
     let (plan, identity) = (Plan { part: Share::default(), ..first.clone() }, first.identity());
-    Folder::create(out, plan, |blocks| {
+    Folder::create(out, plan, |staged| {
         for (path, plan) in &plans {
             for block in plan.part.of_blocks(plan.blocks()) {
-                let from = block_path(path, block);
+                let (from, name) = (files::Folder::at(*path), block_name(block));
                 Block::read(&from, plan, &identity, block)?;
-                let name = from.file_name().unwrap_or_default();
-                fs::copy(&from, blocks.join(name)).map_err(unreadable(&from))?;
+                staged.write_new(&name, from.read(&name)?)?;
             }
         }
         Ok(())

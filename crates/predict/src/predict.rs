@@ -52,7 +52,7 @@ pub fn predict(
         progress.advance(range.end - range.start);
     };
     for block in all.filter(|block| missing.binary_search(block).is_err()) {
-        add(&Block::read(&folder.block_path(block), plan, folder.identity(), block)?);
+        add(&Block::read(folder.files(), plan, folder.identity(), block)?);
     }
     let score = |&block: &u64| -> Result<()> {
         if progress.is_stopped() {

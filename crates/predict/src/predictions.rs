@@ -5,7 +5,7 @@
 //! at all. The module does not depend on scorers or metrics.
 
 use knockout_base::error::{Error, Result, class_of_path};
-use knockout_base::files::replace;
+use knockout_base::files::{Folder, replace};
 use knockout_data::screen::{Dataset, Part, Split, SplitSpec};
 use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
@@ -73,30 +73,37 @@ impl Predictions {
 
     /// Writes the file whole or not at all, replacing an older one only when complete.
     pub fn save(&self, path: &Path) -> Result<()> {
-        self.write(path).map_err(in_file(path))
+        let bytes = self.encode().map_err(in_file(path))?;
+        let written = replace(path, |out| out.write_all(&bytes));
+        written.map_err(|error| in_file(path)(Error::wrap("could not be written", error)))
     }
 
-    fn write(&self, path: &Path) -> Result<()> {
+    /// Returns the bytes of the file.
+    pub fn encode(&self) -> Result<Vec<u8>> {
         let description = toml::to_string(&self.description)
             .map_err(|error| Error::request(format!("could not be described: {error}")))?;
-        let bytes = Columns::new(self.rows.len())
+        Columns::new(self.rows.len())
             .with_metadata(DESCRIPTION, description)
             .u32s("row", |row| self.rows[row])
             .f64s("score", |row| self.scores[row])
             .f64s("prediction", |row| self.predictions[row])
             .encode()
-            .map_err(unreadable)?;
-        replace(path, |out| out.write_all(&bytes)).map_err(|error| Error::wrap("could not be written", error))
+            .map_err(unreadable)
     }
 
     /// Reads a file and checks everything that can be checked without its dataset.
     pub fn load(path: &Path) -> Result<Self> {
-        Self::read(path).map_err(in_file(path))
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::new(class_of_path(error.kind()), "could not be read").caused_by(error));
+        bytes.and_then(Self::decode).map_err(in_file(path))
     }
 
-    fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| Error::new(class_of_path(error.kind()), "could not be read").caused_by(error))?;
+    /// Reads a file inside a folder, as [`Self::load`] does.
+    pub fn load_from(folder: &Folder, name: &str) -> Result<Self> {
+        Self::decode(folder.read(name)?).map_err(in_file(&folder.path().join(name)))
+    }
+
+    fn decode(bytes: Vec<u8>) -> Result<Self> {
         let table = Table::decode(bytes).map_err(unreadable)?;
         let rows = table.u32s("row").map_err(unreadable)?;
         let scores = table.f64s("score").map_err(unreadable)?;
@@ -147,8 +154,9 @@ impl Predictions {
         }
         let split = match split_file {
             Some(file) => {
-                let file = path.parent().unwrap_or(Path::new("")).join(file);
-                Split::load(&file, &dataset.manifest).map_err(|error| {
+                let folder = Folder::at(path.parent().unwrap_or(Path::new("")));
+                let split = folder.read(file).and_then(|bytes| Split::decode(bytes, &dataset.manifest));
+                split.map_err(|error| {
                     Error::damage("the split file it names cannot be used").caused_by(error)
                 })?
             }

@@ -1,8 +1,8 @@
 //! The stack that a run is compared with: solved once for a dataset and a split, and cached in the run's folder.
 
 use crate::baseline::{Baseline, Baselines};
-use knockout_base::error::Result;
-use knockout_base::files::inside;
+use knockout_base::error::{Class, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_solve::{Problem, Records, SolveObserver, SolvedOptions as _, StackOptions};
@@ -25,9 +25,17 @@ pub fn stack_predictions(
     }
     let options = StackOptions::default();
     let name = format!("stack-{}.tensors", key(dataset, split, &options));
-    let path = inside(folder, &name)
-        .map_err(|error| error.while_doing(format!("could not keep the stack in {}", folder.display())))?;
-    if let Some(solution) = load_tensors(&path).and_then(|kept| options.load(&kept, cell).ok()) {
+    let kept = Folder::at(folder);
+    // A link is refused before anything is computed; what cannot be read is solved again.
+    let found = kept
+        .find_file(&name)
+        .map_err(|error| error.while_doing(format!("could not keep the stack in {}", folder.display())));
+    if let Err(error) = found
+        && error.class() == Class::Damage
+    {
+        return Err(error);
+    }
+    if let Some(solution) = load_tensors(&kept, &name).and_then(|kept| options.load(&kept, cell).ok()) {
         return Ok(Some(solution.predict(sets)));
     }
     let records = |part| Records::of(samples, split.rows(part));
@@ -35,7 +43,7 @@ pub fn stack_predictions(
     let problem = Problem { cell, train: &train, val: &val };
     let solution = options.solve(problem, observer)?;
     // If the folder cannot be written, the stack is solved again next time.
-    save_tensors(folder, Path::new(&name), &solution.tensors()).ok();
+    save_tensors(&kept, &name, &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))
 }
 

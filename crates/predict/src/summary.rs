@@ -1,10 +1,10 @@
 //! Summary of predictions (counts, a histogram, the highest and the lowest) and the tables written from it.
 
 use crate::block::{Block, Scored};
-use crate::folder::{block_path, missing, unfinished, unreadable, unwritten};
+use crate::folder::{missing, unfinished, unreadable, unwritten};
 use crate::{Extremes, Folder, Histogram, Hit, Plan};
 use knockout_base::error::Result;
-use knockout_base::files::{PendingFile, inside, replace};
+use knockout_base::files;
 use knockout_data::cell::GeneTable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -48,7 +48,7 @@ impl Summary {
         let plan = folder.plan();
         let mut summary = Self::new(plan, Extremes::new(top, bottom));
         for block in plan.part.of_blocks(plan.blocks()) {
-            let block = Block::read(&folder.block_path(block), plan, folder.identity(), block)?;
+            let block = Block::read(folder.files(), plan, folder.identity(), block)?;
             let mut extremes = Extremes::new(top, bottom);
             block.add_to(&mut extremes);
             summary.add(&block.scored, &extremes);
@@ -78,15 +78,14 @@ pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result
     let mut written = Vec::new();
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
-            let path = inside(folder, name).map_err(unwritten)?;
             let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
             let has_sd = hits.iter().any(|hit| hit.sd.is_some());
-            replace(&path, |out| {
+            let fill = |out: &mut dyn Write| {
                 header(out, order, has_sd)?;
                 hits.iter().try_for_each(|hit| line(out, hit, genes, order))
-            })
-            .map_err(unwritten)?;
-            written.push(path);
+            };
+            files::Folder::at(folder).replace(name, fill).map_err(unwritten)?;
+            written.push(folder.join(name));
         }
     }
     Ok(written)
@@ -95,15 +94,15 @@ pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result
 /// Writes every kept prediction of a finished folder into one CSV file.
 pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
     let plan = folder.plan();
-    let missing = missing(folder.path(), plan).len() as u64;
+    let missing = missing(folder.files(), plan).len() as u64;
     if missing > 0 {
         return Err(unfinished(folder.path(), missing, plan.blocks()));
     }
-    let path = inside(folder.path(), "predictions.csv").map_err(unwritten)?;
-    let mut out = PendingFile::create(&path).map_err(unwritten)?;
+    let path = folder.path().join("predictions.csv");
+    let mut out = folder.files().pending("predictions.csv").map_err(unwritten)?;
     let (mut is_first, order) = (true, plan.candidates.order);
     for block in plan.part.of_blocks(plan.blocks()) {
-        let block = Block::read(&block_path(folder.path(), block), plan, folder.identity(), block)?;
+        let block = Block::read(folder.files(), plan, folder.identity(), block)?;
         if is_first {
             header(&mut out, order, block.scores.sd.is_some()).map_err(unreadable(&path))?;
             is_first = false;

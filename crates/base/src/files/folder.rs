@@ -135,6 +135,7 @@ impl Folder {
             return Ok(parts);
         }
         let (name, root) = (self.below.join(name), self.root.display());
+        let name = name.to_string_lossy();
         Err(Error::damage(format!(
             "{name:?} is not the name of a file inside {root}: names may not lead elsewhere; restore the file that names it"
         )))
@@ -156,7 +157,7 @@ impl Folder {
                 make(&located.parent, &located.name).map_err(|error| located.refusal("create", error))?;
                 located.parent = located.enter()?;
             }
-            located.name = (*component).to_owned();
+            (*component).clone_into(&mut located.name);
             located.path.push(component);
         }
         Ok(located)

@@ -69,15 +69,3 @@ fn make_parents(path: &Path) -> Result<()> {
         Err(error) => Err(at("create", folder)(error)),
     }
 }
-
-/// Returns the path of `name` inside a folder, ready to be written; refuses a link at any component of `name`.
-pub fn inside(root: &Path, name: impl AsRef<Path>) -> Result<std::path::PathBuf> {
-    let folder = Folder::at(root);
-    match folder.open_file(&name) {
-        Err(error) if error.class() == crate::error::Class::Damage => Err(error),
-        _ => Ok(folder.below(name).path().to_owned()),
-    }
-}
-
-/// The former name of [`StagedFolder`].
-pub type StagedDir = StagedFolder;

@@ -77,12 +77,11 @@ impl PendingFile {
 
     fn beside(folder: Handle, target: &OsStr, path: PathBuf) -> Result<Self> {
         remove_abandoned(&folder, Some(target));
-        let (file, hidden) = match folder.nameless() {
-            Some(file) => (file, None),
-            None => {
-                let (hidden, file) = hidden_in(&folder, target).map_err(at("create", &path))?;
-                (file, Some(hidden))
-            }
+        let (file, hidden) = if let Some(file) = folder.nameless() {
+            (file, None)
+        } else {
+            let (hidden, file) = hidden_in(&folder, target).map_err(at("create", &path))?;
+            (file, Some(hidden))
         };
         let backing = Backing::InFolder { folder, target: target.to_owned(), hidden };
         Ok(Self::new(path, backing, file))

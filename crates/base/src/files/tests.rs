@@ -102,7 +102,7 @@ fn links_inside_a_folder_are_refused_and_a_linked_root_is_not() {
             folder.below(name).make().unwrap_err(),
             folder.below(name).lock().unwrap_err(),
             folder.below(name).read("below").unwrap_err(),
-            StagedFolder::create(&folder.below(name).below("new")).unwrap_err(),
+            StagedFolder::create(folder.below(name).below("new")).unwrap_err(),
         ];
         if name != link {
             errors.push(folder.create_new(name).unwrap_err());
@@ -173,7 +173,7 @@ fn only_plain_names_are_accepted() {
             folder.replace(name, |out| out.write_all(b"theirs")).unwrap_err(),
             folder.below(name).read("x").unwrap_err(),
             folder.below(name).make().unwrap_err(),
-            StagedFolder::create(&folder.below(name)).unwrap_err(),
+            StagedFolder::create(folder.below(name)).unwrap_err(),
         ] {
             assert_eq!(error.class(), Class::Damage, "{}: {error}", name.display());
         }

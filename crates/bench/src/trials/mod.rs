@@ -4,7 +4,6 @@
 //! and resumes after an interruption. Results are values; it never prints.
 
 pub mod benchmark;
-mod kept;
 pub mod sweep;
 mod trial;
 

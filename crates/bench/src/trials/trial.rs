@@ -1,7 +1,7 @@
 //! One run, trained for a budget of CPU time, and resumed when the budget grows.
 
-use crate::trials::kept;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::MODELS;
@@ -12,7 +12,7 @@ use knockout_train::run::{
     End, Event, MetricsLine, Run, RunContext, RunDescription, other_dataset, read_metrics,
 };
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Report<'a> {
 /// A run to be trained.
 pub(crate) struct Trial {
     /// Its folder, which may hold the run already.
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Folder,
     /// Its name in reports.
     pub(crate) name: String,
     pub(crate) dataset: Arc<Dataset>,
@@ -77,7 +77,7 @@ impl Trained {
 }
 
 /// CPU time of the sittings before this one; metrics have no line for an epoch that was left in its middle.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Ledger {
     cpu_seconds: f64,
 }
@@ -94,7 +94,8 @@ impl Trial {
         stop: &Stop,
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Trained> {
-        let before = kept::read::<Ledger>(&self.folder.join(LEDGER))?.unwrap_or_default().cpu_seconds;
+        let before =
+            self.folder.find_sealed::<Ledger>(LEDGER)?.map_or(0.0, |ledger| ledger.value.cpu_seconds);
         let budget_seconds = budget.map(|budget| budget.as_secs_f64());
         let is_spent = |cpu_seconds: f64| budget_seconds.is_some_and(|budget| cpu_seconds >= budget);
         let clock = SystemClock::new();
@@ -118,7 +119,7 @@ impl Trial {
                 }
                 Event::Epoch(line) => {
                     if has_stepped.load(Ordering::Relaxed) {
-                        kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
+                        self.folder.write_sealed(LEDGER, &Ledger { cpu_seconds: spent() })?;
                     }
                     Some(line)
                 }
@@ -149,7 +150,7 @@ impl Trial {
         if end == TrialEnd::Budget && read_metrics(&self.folder)?.is_empty() {
             self.validate_at(step)?;
         }
-        kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
+        self.folder.write_sealed(LEDGER, &Ledger { cpu_seconds: spent() })?;
         let lines = read_metrics(&self.folder)?;
         Ok(Trained { end, cpu_seconds: spent(), epochs: Some(lines.len()), lines })
     }
@@ -177,7 +178,7 @@ impl Trial {
 
     /// Whether the folder holds this run; another one is an error.
     fn is_begun(&self) -> Result<bool> {
-        if !self.folder.join("manifest.json").exists() {
+        if !self.folder.has("manifest.json") {
             return Ok(false);
         }
         let there = RunDescription::read(&self.folder, &[] as &[&str], MODELS);
@@ -186,12 +187,12 @@ impl Trial {
         let found = there.config.identity(&there.manifest.inputs.gene_table);
         let differences = found.differences(&self.config.identity(&genes));
         if there.manifest.inputs.dataset != self.dataset.manifest.data_hash() {
-            return Err(self.failed(other_dataset(&self.context.dataset_folder, &self.folder)));
+            return Err(self.failed(other_dataset(&self.context.dataset_folder, self.folder.path())));
         }
         if differences.is_empty() {
             Ok(true)
         } else {
-            let folder = self.folder.display();
+            let folder = self.folder.path().display();
             let differences: Vec<String> = differences.iter().map(ToString::to_string).collect();
             let differences = differences.join("; ");
             Err(Error::request(format!(
@@ -201,8 +202,14 @@ impl Trial {
     }
 
     fn failed(&self, error: Error) -> Error {
-        in_run(&self.folder, error)
+        in_run(self.folder.path(), error)
     }
+}
+
+/// The error of a folder that another command began.
+pub(crate) fn other_plan(folder: &Path, key: &str, found: &str, asked: &str) -> Error {
+    let folder = folder.display();
+    Error::request(format!("{folder} began with {key} {found}, not {asked}; choose another --out"))
 }
 
 /// Names the run of an error.
@@ -212,12 +219,12 @@ fn in_run(folder: &Path, error: Error) -> Error {
 
 /// Predictions of a run for a part of its split, by its best state in validation; `None` where it has no state yet.
 pub(crate) fn predict(
-    folder: &Path,
+    folder: &Folder,
     dataset: &Dataset,
     split: &Split,
     part: Part,
 ) -> Result<Option<Vec<f64>>> {
-    let failed = |error| in_run(folder, error);
+    let failed = |error| in_run(folder.path(), error);
     let run = RunDescription::read(folder, &[] as &[&str], MODELS).map_err(failed)?;
     let Some((_, _, checkpoint)) = Checkpoints::of_run(folder).choose(None)? else { return Ok(None) };
     let predictor = run.predictor(&checkpoint, dataset, split).map_err(failed)?;

@@ -7,7 +7,7 @@ use crate::failure::{Context as _, Result};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
-use knockout_base::files::StagedDir;
+use knockout_base::files::StagedFolder;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Bounds, Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_predict::baseline::{Baseline, Baselines, Fitted};
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> Result<()> {
     let dataset = data::open(&args.dir)?;
     let part = args.part;
     // A bad folder must not cost the time of fitting first.
-    let staged = args.out.as_deref().map(StagedDir::create).transpose()?;
+    let staged = args.out.as_deref().map(StagedFolder::create).transpose()?;
     let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
     let bar = ui.progress("fitting", fits, Unit::Items);
     let seeds = |count: u32| (0..u64::from(count)).map(|i| args.seed.wrapping_add(i));

@@ -5,10 +5,9 @@ use crate::command::train::{on_workers, parse_time};
 use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::output::write_text;
+use crate::output::write_in;
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_base::files::inside;
 use knockout_bench::trials::Stop;
 use knockout_bench::trials::sweep::{
     self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest,
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let interrupt = Interrupt::install()?;
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| search(&request, &stop, ui))?;
-    write_text(&inside(&request.out, "report.html")?, &page(&request, &outcome), ui)?;
+    write_in(&request.out, "report.html", &page(&request, &outcome))?;
     let shown = SweepDocument {
         sweep: &outcome.sweep,
         out: &request.out,

@@ -29,5 +29,6 @@ mod output_files;
 mod snapshots;
 mod support;
 mod symbolic_links;
+mod trust;
 mod usage;
 mod written_before;

@@ -211,7 +211,11 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
                 Outcome::Finished(summary) => break (folder, summary),
                 Outcome::Stopped { missing } => assert!(missing < 15 - there, "nothing was done"),
             }
-            fs::write(path.join(PREDICTIONS).join(".block-000000009.parquet.partial-1-1"), "torn").unwrap();
+            fs::write(
+                path.join(PREDICTIONS).join(".block-000000009.parquet.partial-1-1-0123456789abcdef"),
+                "torn",
+            )
+            .unwrap();
         };
         end(&summary.0, &summary.1);
         assert_eq!(bytes(&path), whole);

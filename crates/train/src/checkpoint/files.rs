@@ -5,14 +5,12 @@ use super::{Checkpoint, Contents};
 use crate::context::at;
 use crate::tensors::{Tensor, TensorRef, weights_hash};
 use knockout_base::error::{Class, Classified, Error, Result};
-use knockout_base::files::{StagedDir, inside, replace};
+use knockout_base::files::{Checksum, Folder, Sealed, StagedFolder, seal};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
-use std::path::Path;
-use std::{fs, io};
 
 const FORMAT: u32 = 1;
 const WEIGHTS: &str = "weights.safetensors";
@@ -23,12 +21,9 @@ const MANIFEST: &str = "manifest.json";
 
 /// Lengths and checksums, written last.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Manifest {
+struct FileList {
     format: u32,
     files: BTreeMap<String, Sum>,
-    /// blake3 of this document with nothing here.
-    checksum: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -37,6 +32,15 @@ struct Sum {
     bytes: u64,
     blake3: String,
 }
+
+impl Sum {
+    fn of(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.len() as u64, blake3: Checksum::of(bytes) }
+    }
+}
+
+/// Advice of a file that is missing or damaged.
+const ADVICE: &str = "restore it, or move the checkpoint away";
 
 /// `state.json`.
 #[derive(Serialize, Deserialize)]
@@ -51,11 +55,12 @@ struct Document {
 /// Writes a checkpoint as a new folder, whole or not at all; returns the hash of its weights.
 ///
 /// After `Ok` it survives a power cut; on an error nothing is there. A folder of that name must not exist.
-pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String> {
-    write(target, contents).map_err(at("write checkpoint", target))
+pub fn save(target: impl Into<Folder>, contents: &Contents<'_>) -> Result<String> {
+    let target = target.into();
+    write(&target, contents).map_err(at("write checkpoint", target.path()))
 }
 
-fn write(target: &Path, contents: &Contents<'_>) -> Result<String> {
+fn write(target: &Folder, contents: &Contents<'_>) -> Result<String> {
     for tensors in [contents.weights, contents.first_moments, contents.second_moments, contents.buffers] {
         check_tensors(tensors)?;
     }
@@ -78,14 +83,13 @@ fn write(target: &Path, contents: &Contents<'_>) -> Result<String> {
         (STATE, state),
     ];
 
-    let staged = StagedDir::create(target).map_err(storage_error)?;
-    let mut manifest = Manifest { format: FORMAT, files: BTreeMap::new(), checksum: String::new() };
+    let staged = StagedFolder::create(target).map_err(storage_error)?;
+    let mut list = FileList { format: FORMAT, files: BTreeMap::new() };
     for (name, bytes) in &files {
-        fs::write(staged.path().join(name), bytes).map_err(Error::of)?;
-        let blake3 = blake3::hash(bytes).to_hex().to_string();
-        manifest.files.insert((*name).to_owned(), Sum { bytes: bytes.len() as u64, blake3 });
+        staged.write_new(name, bytes).map_err(storage_error)?;
+        list.files.insert((*name).to_owned(), Sum::of(bytes));
     }
-    fs::write(staged.path().join(MANIFEST), manifest.sealed()).map_err(Error::of)?;
+    staged.write_new(MANIFEST, seal(&list)?).map_err(storage_error)?;
     staged.commit().map_err(storage_error)?;
     Ok(hash)
 }
@@ -106,25 +110,24 @@ fn storage_error(error: impl Classified + Send + Sync + 'static) -> Error {
 }
 
 /// Caches tensors in one file of a run that is whole or absent; creates the folder of the file.
-pub fn save_tensors(run: &Path, name: &Path, tensors: &[Tensor]) -> Result<()> {
+pub fn save_tensors(run: &Folder, name: &str, tensors: &[Tensor]) -> Result<()> {
     let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
     let write = || -> Result<()> {
         check_tensors(&tensors)?;
         let bytes = pack(&named("", &tensors))?;
         let sum = blake3::hash(&bytes);
-        let path = inside(run, name).map_err(storage_error)?;
-        let written = replace(&path, |file| {
+        let written = run.replace(name, |file| {
             file.write_all(&bytes)?;
             file.write_all(sum.as_bytes())
         });
         written.map_err(storage_error)
     };
-    write().map_err(at("write", &run.join(name)))
+    write().map_err(at("write", &run.path().join(name)))
 }
 
 /// Reads what [`save_tensors`] wrote; `None` if the file is missing or damaged.
-pub fn load_tensors(path: &Path) -> Option<Vec<Tensor>> {
-    let bytes = fs::read(path).ok()?;
+pub fn load_tensors(run: &Folder, name: &str) -> Option<Vec<Tensor>> {
+    let bytes = run.read(name).ok()?;
     let (bytes, sum) = bytes.split_last_chunk::<{ blake3::OUT_LEN }>()?;
     if blake3::hash(bytes).as_bytes() != sum {
         return None;
@@ -168,34 +171,24 @@ fn pack(tensors: &[Packed]) -> Result<Vec<u8>> {
     safetensors::serialize(views, Some(metadata)).map_err(|error| Error::failure(error.to_string()))
 }
 
-impl Manifest {
-    /// The document with its checksum.
-    fn sealed(mut self) -> Vec<u8> {
-        self.checksum = String::new();
-        self.checksum = blake3::hash(&self.text()).to_hex().to_string();
-        self.text()
-    }
-
-    fn text(&self) -> Vec<u8> {
-        // Text keys and whole numbers: nothing here can fail to be written.
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        text
-    }
-}
-
 /// Reads a checkpoint; every byte of it is checked.
-pub fn load(folder: &Path) -> Result<Checkpoint> {
-    read(folder).map_err(at("open checkpoint", folder))
+pub fn load(folder: impl Into<Folder>) -> Result<Checkpoint> {
+    let folder = folder.into();
+    read(&folder).map_err(at("open checkpoint", folder.path()))
 }
 
-fn read(folder: &Path) -> Result<Checkpoint> {
-    let manifest = read_manifest(folder)?;
+fn read(folder: &Folder) -> Result<Checkpoint> {
+    let list = read_list(folder)?;
+    let verified = |name: &str| {
+        let sum =
+            list.files.get(name).ok_or_else(|| damaged(MANIFEST, format!("it does not list {name}")))?;
+        folder.read_checked(name, Checksum { blake3: &sum.blake3, bytes: Some(sum.bytes) }, ADVICE)
+    };
     decode(&Files {
-        weights: &verified(folder, &manifest, WEIGHTS)?,
-        optimiser: &verified(folder, &manifest, OPTIMISER)?,
-        buffers: &verified(folder, &manifest, BUFFERS)?,
-        state: &verified(folder, &manifest, STATE)?,
+        weights: &verified(WEIGHTS)?,
+        optimiser: &verified(OPTIMISER)?,
+        buffers: &verified(BUFFERS)?,
+        state: &verified(STATE)?,
     })
 }
 
@@ -249,54 +242,20 @@ fn damaged(file: &str, reason: impl Display) -> Error {
     Error::damage(format!("{file} is damaged: {reason}"))
 }
 
-fn read_file(folder: &Path, name: &str) -> Result<Vec<u8>> {
-    fs::read(folder.join(name)).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::damage(format!("{name} is missing")),
-        _ => Error::of(error),
-    })
-}
-
-fn read_manifest(folder: &Path) -> Result<Manifest> {
+fn read_list(folder: &Folder) -> Result<FileList> {
     #[derive(Deserialize)]
     struct Format {
         format: u32,
     }
-    let bytes = read_file(folder, MANIFEST)?;
-    let unreadable = |error: serde_json::Error| damaged(MANIFEST, error);
-    let Format { format: found } = serde_json::from_slice(&bytes).map_err(unreadable)?;
+    let bytes = folder.find(MANIFEST)?.ok_or_else(|| Error::damage(format!("{MANIFEST} is missing")))?;
+    let Format { format: found } =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(MANIFEST, error))?;
     if found > FORMAT {
         let known = format!("this knockout reads up to {FORMAT}");
         return Err(Error::damage(format!("its format is {found}, {known}; install a newer one")));
     }
-    let manifest: Manifest = serde_json::from_slice(&bytes).map_err(unreadable)?;
-    // Sealed again, it must have the same bytes: that covers spaces and the checksum itself.
-    let files = manifest
-        .files
-        .iter()
-        .map(|(name, sum)| (name.clone(), Sum { bytes: sum.bytes, blake3: sum.blake3.clone() }));
-    let again = Manifest { format: manifest.format, files: files.collect(), checksum: String::new() };
-    if again.sealed() != bytes {
-        return Err(damaged(MANIFEST, "it does not match its own checksum"));
-    }
-    Ok(manifest)
-}
-
-fn verified(folder: &Path, manifest: &Manifest, name: &str) -> Result<Vec<u8>> {
-    let Some(sum) = manifest.files.get(name) else {
-        return Err(damaged(MANIFEST, format!("it does not list {name}")));
-    };
-    // The length first: a file that grew wild is not read into memory.
-    if let Ok(metadata) = fs::metadata(folder.join(name))
-        && metadata.len() != sum.bytes
-    {
-        let reason = format!("it has {} bytes instead of {}", metadata.len(), sum.bytes);
-        return Err(damaged(name, reason));
-    }
-    let bytes = read_file(folder, name)?;
-    if blake3::hash(&bytes).to_hex().as_str() != sum.blake3 {
-        return Err(damaged(name, "it does not match its checksum"));
-    }
-    Ok(bytes)
+    let list = Sealed::<FileList>::read(&bytes).map_err(|error| damaged(MANIFEST, error.message()))?;
+    if list.is_sealed { Ok(list.value) } else { Err(damaged(MANIFEST, "it lost its checksum")) }
 }
 
 fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>> {
@@ -317,6 +276,7 @@ fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>> {
 mod tests {
     use super::*;
     use knockout_base::error::chain;
+    use std::fs;
 
     /// Files whose checksums are right but that were never written: an error that names the file, never a panic.
     #[test]
@@ -351,14 +311,13 @@ mod tests {
         let state = serde_json::to_vec(&document).unwrap();
         let whole = [(WEIGHTS, &empty), (OPTIMISER, &empty), (BUFFERS, &empty), (STATE, &state)];
         let write = |changed: &str, bytes: &[u8]| {
-            let mut manifest = Manifest { format: FORMAT, files: BTreeMap::new(), checksum: String::new() };
+            let mut list = FileList { format: FORMAT, files: BTreeMap::new() };
             for (name, original) in whole {
                 let bytes = if name == changed { bytes } else { original };
                 fs::write(folder.path().join(name), bytes).unwrap();
-                let sum = Sum { bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() };
-                manifest.files.insert(name.to_owned(), sum);
+                list.files.insert(name.to_owned(), Sum::of(bytes));
             }
-            fs::write(folder.path().join(MANIFEST), manifest.sealed()).unwrap();
+            fs::write(folder.path().join(MANIFEST), seal(&list).unwrap()).unwrap();
         };
         write("", &[]);
         load(folder.path()).unwrap();

@@ -4,8 +4,11 @@ use super::files::{load, save};
 use super::{Checkpoint, Contents};
 use crate::context::at;
 use knockout_base::error::{Error, Result};
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use knockout_base::files::Folder;
+use std::path::PathBuf;
+
+/// End of the name of a checkpoint that is being removed.
+const REMOVED: &str = ".removed";
 
 /// Which of a run's checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +29,12 @@ impl Slot {
             Self::BestPearson => "best-pearson",
             Self::BestMse => "best-mse",
         }
+    }
+
+    /// Returns the number in the name of a checkpoint of this slot.
+    fn count_in(self, name: &str) -> Option<u64> {
+        let digits = name.strip_prefix(self.name())?.strip_prefix('-')?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
     }
 
     fn keep(self) -> usize {
@@ -50,27 +59,29 @@ pub struct Saved {
 /// The number counts the checkpoints of a slot. One process writes at a time (see [`crate::run::Run`]); any may read.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Checkpoints {
     /// The checkpoints in a folder, which must exist.
-    pub fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+    pub fn at(folder: impl Into<Folder>) -> Self {
+        Self { folder: folder.into() }
     }
 
     /// The checkpoints of the run in a folder.
-    pub fn of_run(folder: &Path) -> Self {
-        Self::at(&folder.join("checkpoints"))
+    pub fn of_run(folder: impl Into<Folder>) -> Self {
+        Self::at(folder.into().below("checkpoints"))
     }
 
     /// For the run's writer, before its first [`Self::save`]: removes what killed processes left half-done.
     pub fn clean(&self) -> Result<()> {
-        for name in self.names()? {
-            let left = [".partial-", ".removed"].iter().any(|part| name.contains(part));
-            if name.starts_with('.') && left {
+        self.folder.remove_abandoned().map_err(at("look for a checkpoint in", self.folder.path()))?;
+        let slots = [Slot::Last, Slot::BestPearson, Slot::BestMse];
+        for hidden in self.names()? {
+            let name = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(REMOVED));
+            if name.is_some_and(|name| slots.into_iter().any(|slot| slot.count_in(name).is_some())) {
                 // It is out of sight already; if it cannot be removed it only takes space.
-                fs::remove_dir_all(self.folder.join(name)).ok();
+                self.folder.remove(hidden).ok();
             }
         }
         Ok(())
@@ -80,30 +91,40 @@ impl Checkpoints {
     pub fn save(&self, slot: Slot, contents: &Contents<'_>) -> Result<Saved> {
         let before = self.list(slot)?;
         let next = before.first().map_or(1, |(count, _)| count.saturating_add(1));
-        let path = self.folder.join(format!("{}-{next:06}", slot.name()));
-        let weights_hash = save(&path, contents)?;
+        let folder = self.folder.below(format!("{}-{next:06}", slot.name()));
+        let weights_hash = save(&folder, contents)?;
         for (_, old) in before.iter().skip(slot.keep() - 1) {
-            remove(old);
+            self.remove(old);
         }
-        Ok(Saved { path, weights_hash })
+        Ok(Saved { path: folder.path().to_owned(), weights_hash })
+    }
+
+    /// Removes a checkpoint. It is renamed first: a kill meanwhile leaves no half checkpoint under a valid name.
+    fn remove(&self, name: &str) {
+        let hidden = format!(".{name}{REMOVED}");
+        // What cannot be removed now is removed by `clean`; the new checkpoint is safe either way.
+        if self.folder.rename(name, &hidden).is_ok() {
+            self.folder.remove(hidden).ok();
+        }
     }
 
     /// The folders of a slot, newest first.
     pub fn paths(&self, slot: Slot) -> Result<Vec<PathBuf>> {
-        Ok(self.list(slot)?.into_iter().map(|(_, path)| path).collect())
+        Ok(self.list(slot)?.into_iter().map(|(_, name)| self.folder.path().join(name)).collect())
     }
 
     /// Loads the newest of a slot; `None` if there is none yet.
     ///
     /// If it is damaged, the error names it and the newest one before that is whole.
     pub fn newest(&self, slot: Slot) -> Result<Option<(PathBuf, Checkpoint)>> {
-        let mut paths = self.paths(slot)?.into_iter();
-        let Some(path) = paths.next() else { return Ok(None) };
-        match load(&path) {
-            Ok(checkpoint) => Ok(Some((path, checkpoint))),
+        let list = self.list(slot)?;
+        let mut folders = list.iter().map(|(_, name)| self.folder.below(name));
+        let Some(folder) = folders.next() else { return Ok(None) };
+        match load(&folder) {
+            Ok(checkpoint) => Ok(Some((folder.path().to_owned(), checkpoint))),
             Err(error) => {
-                let Some(whole) = paths.find(|path| load(path).is_ok()) else { return Err(error) };
-                let (damaged, whole) = (path.display(), whole.display());
+                let Some(whole) = folders.find(|folder| load(folder).is_ok()) else { return Err(error) };
+                let (damaged, whole) = (folder.path().display(), whole.path().display());
                 let message = format!("{error}; {whole} is whole: move {damaged} away to resume from there");
                 let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
                 Err(Error::new(error.class(), message).caused_by(cause))
@@ -123,33 +144,18 @@ impl Checkpoints {
         Ok(None)
     }
 
-    fn list(&self, slot: Slot) -> Result<Vec<(u64, PathBuf)>> {
-        let mut list = Vec::new();
-        for name in self.names()? {
-            let count = name.strip_prefix(slot.name()).and_then(|rest| rest.strip_prefix('-'));
-            let digits = count.filter(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
-            if let Some(count) = digits.and_then(|digits| digits.parse().ok()) {
-                list.push((count, self.folder.join(name)));
-            }
-        }
+    /// Counts and names of the folders of a slot, newest first.
+    fn list(&self, slot: Slot) -> Result<Vec<(u64, String)>> {
+        let names = self.names()?.into_iter();
+        let mut list: Vec<(u64, String)> =
+            names.filter_map(|name| Some((slot.count_in(&name)?, name))).collect();
         list.sort_by(|a, b| b.cmp(a));
         Ok(list)
     }
 
     fn names(&self) -> Result<Vec<String>> {
-        let entries = fs::read_dir(&self.folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(at("look for a checkpoint in", &self.folder))?;
+        let entries = self.folder.entries().map_err(at("look for a checkpoint in", self.folder.path()))?;
         // Checkpoints have names of plain text.
-        Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
-    }
-}
-
-/// Removes a checkpoint. It is renamed first: a kill meanwhile leaves no half checkpoint under a valid name.
-fn remove(folder: &Path) {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let hidden = folder.with_file_name(format!(".{name}.removed"));
-    // What cannot be removed now is removed by `clean`; the new checkpoint is safe either way.
-    if fs::rename(folder, &hidden).is_ok() {
-        fs::remove_dir_all(&hidden).ok();
+        Ok(entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
     }
 }

@@ -11,13 +11,11 @@
 use super::Predictor;
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::{FromOptions, with_name};
-use crate::context::at;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::Cell;
 use knockout_models::MODELS;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Folder of the copies in a run's folder.
 pub const BASE_RUNS: &str = "from";
@@ -31,32 +29,31 @@ pub struct BaseRuns {
 #[derive(Debug)]
 struct BaseRun {
     /// Folder of the checkpoint.
-    path: PathBuf,
-    /// Folder of the copies that this run itself builds on.
-    own_base_runs: PathBuf,
+    folder: Folder,
+    /// Folder that holds the copies that this run itself builds on.
+    run: Folder,
     checkpoint: Checkpoint,
 }
 
 impl BaseRuns {
     /// Adds a checkpoint of a run under the name of its copy.
-    pub(crate) fn insert(&mut self, name: String, path: PathBuf, run: &Path, checkpoint: Checkpoint) {
-        let own_base_runs = run.join(BASE_RUNS);
-        self.found.insert(name, BaseRun { path, own_base_runs, checkpoint });
+    pub(crate) fn insert(&mut self, name: String, folder: Folder, run: Folder, checkpoint: Checkpoint) {
+        self.found.insert(name, BaseRun { folder, run, checkpoint });
     }
 
     /// Reads the copies in a run's folder, which must be unchanged.
-    pub fn kept(options: &FromOptions, folder: &Path) -> Result<Self> {
+    pub fn kept(options: &FromOptions, run: &Folder) -> Result<Self> {
         let mut base_runs = Self::default();
         for (name, _) in options.named() {
-            let copy = folder.join(BASE_RUNS).join(&name);
+            let copy = run.below(BASE_RUNS).below(&name);
             let checkpoint = checkpoint::load(&copy)?;
             if options.weights.get(&name) != Some(&checkpoint.weights_hash) {
-                let copy = copy.display();
+                let copy = copy.path().display();
                 return Err(Error::damage(format!(
                     "{copy} is not what the run began with; the run cannot be used without it"
                 )));
             }
-            base_runs.insert(name, copy.clone(), &copy, checkpoint);
+            base_runs.insert(name, copy.clone(), copy, checkpoint);
         }
         Ok(base_runs)
     }
@@ -72,13 +69,13 @@ impl BaseRuns {
         self.found.get(name).map(|run| &run.checkpoint)
     }
 
-    /// Copies everything into the folder of a run that is being created.
-    pub(crate) fn copy_to(&self, folder: &Path) -> Result<()> {
-        for (name, run) in &self.found {
-            let copy = folder.join(BASE_RUNS).join(name);
-            copy_folder(&run.path, &copy)?;
-            if run.own_base_runs.is_dir() {
-                copy_folder(&run.own_base_runs, &copy.join(BASE_RUNS))?;
+    /// Copies everything into the folder of a run that is being created, which becomes durable when it is committed.
+    pub(crate) fn copy_to(&self, new: &Folder) -> Result<()> {
+        for (name, BaseRun { folder, run, .. }) in &self.found {
+            let copy = new.below(BASE_RUNS).below(name);
+            folder.copy_to(&copy)?;
+            if run.has(BASE_RUNS) {
+                run.below(BASE_RUNS).copy_to(&copy.below(BASE_RUNS))?;
             }
         }
         Ok(())
@@ -86,8 +83,7 @@ impl BaseRuns {
 
     /// Returns a predictor of one of them; `None` if the run does not build on it.
     pub(crate) fn predictor(&self, name: &str, cell: &Cell) -> Result<Option<Predictor>> {
-        let open =
-            |run: &BaseRun| Predictor::with_base_folder(&run.checkpoint, cell, MODELS, &run.own_base_runs);
+        let open = |run: &BaseRun| Predictor::with_base_folder(&run.checkpoint, cell, MODELS, &run.run);
         self.found.get(name).map(open).transpose()
     }
 
@@ -96,19 +92,4 @@ impl BaseRuns {
         let one = |index| self.predictor(&with_name(index), cell);
         (0..count).filter_map(|index| one(index).transpose()).collect()
     }
-}
-
-/// Copies a folder and all below it. The copy becomes durable when the folder that holds it is committed.
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to).map_err(at("copy", to))?;
-    for entry in fs::read_dir(from).map_err(at("copy", from))? {
-        let path = entry.map_err(at("copy", from))?.path();
-        let Some(name) = path.file_name() else { continue };
-        if path.is_dir() {
-            copy_folder(&path, &to.join(name))?;
-        } else {
-            fs::copy(&path, to.join(name)).map_err(at("copy", &path))?;
-        }
-    }
-    Ok(())
 }

@@ -12,6 +12,7 @@ use crate::config::{Config, RESIDUALS_OF};
 use crate::fit::predict_sets;
 use crate::tensors::copy_tensor;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_data::screen::LabelStats;
 use knockout_models::{MODELS, Model, ModelEntry, sharing_order};
@@ -57,20 +58,20 @@ impl Predictor {
     /// Opens a checkpoint in a run's folder, for a cell of the genes and networks that the model was trained on.
     pub fn open(checkpoint: &Path, cell: &Cell) -> Result<Self> {
         let run = checkpoint.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-        Self::with_base_folder(&checkpoint::load(checkpoint)?, cell, MODELS, &run.join(BASE_RUNS))
+        Self::with_base_folder(&checkpoint::load(checkpoint)?, cell, MODELS, &Folder::at(run))
     }
 
     /// Creates a predictor from a checkpoint in memory of a run that builds on no other; the model is one of `models`.
     pub fn new(checkpoint: &Checkpoint, cell: &Cell, models: &[ModelEntry]) -> Result<Self> {
-        Self::with_base_folder(checkpoint, cell, models, Path::new(BASE_RUNS))
+        Self::with_base_folder(checkpoint, cell, models, &Folder::at(""))
     }
 
-    /// Creates a predictor from a checkpoint whose run keeps copies of its base runs in this folder.
+    /// Creates a predictor from a checkpoint of a run whose folder has copies of its base runs.
     pub fn with_base_folder(
         checkpoint: &Checkpoint,
         cell: &Cell,
         models: &[ModelEntry],
-        folder: &Path,
+        run: &Folder,
     ) -> Result<Self> {
         let card = checkpoint.state.card.as_ref().ok_or_else(|| {
             let advice = "predict through its run's folder, or resume the run once";
@@ -81,7 +82,6 @@ impl Predictor {
         check_cell(card, cell)?;
         let config = Config::from_toml(&card.config, models)?;
         let own = Self::with_labels(checkpoint, &config, card.labels(), cell)?;
-        let run = folder.parent().unwrap_or(Path::new(""));
         own.with_base_runs(checkpoint, &config, cell, &BaseRuns::kept(&config.from, run)?)
     }
 

@@ -1,11 +1,13 @@
 //! Opens the runs that a new run builds on, and prepares its [`Fit`] with their residuals and factors.
 
+use super::folder::CHECKPOINTS;
 use super::{RunDescription, held_out};
 use crate::checkpoint::Checkpoints;
 use crate::config::{FromOptions, RESIDUALS_OF, START};
 use crate::fit::Fit;
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::MODELS;
@@ -36,7 +38,9 @@ pub(super) fn open(options: &FromOptions, dataset: &Dataset, split: &Split) -> R
         let Some((_, path, checkpoint)) = Checkpoints::of_run(run).choose(None)? else {
             return refuse("has no state yet; let it train for an epoch");
         };
-        base_runs.insert(name, path, run, checkpoint);
+        let checkpoints = Folder::at(run).below(CHECKPOINTS);
+        let path = checkpoints.below(path.file_name().unwrap_or_default());
+        base_runs.insert(name, path, Folder::at(run), checkpoint);
     }
     Ok(base_runs)
 }

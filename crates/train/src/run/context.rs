@@ -6,6 +6,7 @@ use super::manifest::{Inputs, Manifest};
 use crate::config::Config;
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::screen::{Dataset, Split};
 use knockout_engine::kernel::Isa;
 use knockout_ranks::Ranks;
@@ -54,7 +55,7 @@ pub fn dataset_word(dataset: &Path) -> String {
 
 /// Creates the folder of a run, with everything that its numbers depend on.
 pub(super) fn start_folder(
-    folder: &Path,
+    folder: &Folder,
     dataset: &Dataset,
     split: &Split,
     config: &Config,
@@ -87,6 +88,6 @@ pub(super) fn start_folder(
     let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
     RunFolder::create_with(folder, start, |staged| {
         base_runs.copy_to(staged)?;
-        split.save(&staged.join(SPLIT_FILE), &dataset.manifest)
+        staged.write_new(SPLIT_FILE, split.encode(&dataset.manifest)?)
     })
 }

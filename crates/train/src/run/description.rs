@@ -5,7 +5,8 @@ use crate::checkpoint::Checkpoint;
 use crate::config::{Config, Difference};
 use crate::fit::constant_scores;
 use crate::predictor::{BaseRuns, Predictor};
-use knockout_base::error::{Error, Result};
+use knockout_base::error::{Context as _, Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::ModelEntry;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(crate) const SPLIT_FILE: &str = "split.parquet";
 /// The manifest and configuration of a run; also of one that another process is training.
 #[derive(Debug)]
 pub struct RunDescription {
-    folder: PathBuf,
+    folder: Folder,
     /// Where the dataset is now, if not where it was.
     dataset_now: Option<PathBuf>,
     /// Where and with what it was started.
@@ -28,12 +29,17 @@ pub struct RunDescription {
 
 impl RunDescription {
     /// Reads a run's description, with overrides that do not touch its numbers. Its model is one of `models`.
-    pub fn read<S: AsRef<str>>(folder: &Path, overrides: &[S], models: &[ModelEntry]) -> Result<Self> {
-        let manifest = RunFolder::read_manifest(folder)?;
-        RunFolder::verify(folder)?;
-        let text = RunFolder::read_config(folder)?;
+    pub fn read<S: AsRef<str>>(
+        folder: impl Into<Folder>,
+        overrides: &[S],
+        models: &[ModelEntry],
+    ) -> Result<Self> {
+        let folder = folder.into();
+        let manifest = RunFolder::read_manifest(&folder)?;
+        RunFolder::verify(&folder)?;
+        let text = RunFolder::read_config(&folder)?;
         let config = Config::from_toml(&text, models).map_err(|error| {
-            let path = folder.join("config.toml");
+            let path = folder.path().join("config.toml");
             Error::request(format!("{} is not a configuration of this version: {error}", path.display()))
                 .caused_by(error)
         })?;
@@ -43,15 +49,20 @@ impl RunDescription {
         let differences = config.identity(genes).differences(&changed.identity(genes));
         if !differences.is_empty() {
             let fixed: Vec<String> = differences.iter().map(fixed).collect();
-            let (run, fixed) = (folder.display(), fixed.join(", "));
+            let (run, fixed) = (folder.path().display(), fixed.join(", "));
             let message = format!("cannot resume {run}: {fixed}; start a new run to change it");
             return Err(Error::request(message));
         }
-        Ok(Self { folder: folder.to_owned(), dataset_now: None, manifest, config: changed })
+        Ok(Self { folder, dataset_now: None, manifest, config: changed })
+    }
+
+    /// Path of the run's folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The run's folder.
-    pub fn folder(&self) -> &Path {
+    pub fn files(&self) -> &Folder {
         &self.folder
     }
 
@@ -66,7 +77,7 @@ impl RunDescription {
     pub fn dataset_folder(&self) -> Result<&Path> {
         let then = self.manifest.conditions.get("dataset_folder").map(Path::new);
         self.dataset_now.as_deref().or(then).ok_or_else(|| {
-            let manifest = self.folder.join("manifest.json");
+            let manifest = self.folder().join("manifest.json");
             Error::request(format!("{} does not say where its dataset is", manifest.display()))
         })
     }
@@ -75,14 +86,14 @@ impl RunDescription {
     pub fn open_dataset(&self) -> Result<(Arc<Dataset>, Arc<Split>)> {
         let folder = self.dataset_folder()?;
         if self.dataset_now.is_none() && !folder.exists() {
-            let (dataset, run) = (folder.display(), self.folder.display());
+            let (dataset, run) = (folder.display(), self.folder().display());
             return Err(Error::request(format!(
                 "{dataset} is gone, on which {run} was trained; say where the dataset is now with --data DIR"
             )));
         }
         let dataset = Dataset::open(folder)?;
         if dataset.manifest.data_hash() != self.manifest.inputs.dataset {
-            return Err(other_dataset(folder, &self.folder));
+            return Err(other_dataset(folder, self.folder()));
         }
         self.config.check(&dataset.cell)?;
         let split = self.split_of(&dataset)?;
@@ -94,7 +105,9 @@ impl RunDescription {
         match self.split_file() {
             None => self.config.split.apply(dataset),
             // The run's own copy: the file that it was given may be gone or changed.
-            Some(file) => Split::load(&self.folder.join(file), &dataset.manifest),
+            Some(file) => {
+                Split::decode(self.folder.read(file)?, &dataset.manifest).in_file(self.folder().join(file))
+            }
         }
     }
 

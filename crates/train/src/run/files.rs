@@ -5,7 +5,7 @@ use super::writer::RunWriter;
 use crate::checkpoint::{Checkpoint, Checkpoints, EpochSpent, LogPosition, Saved, Slot};
 use crate::fit::Fit;
 use knockout_base::error::Result;
-use std::path::Path;
+use knockout_base::files::Folder;
 
 /// A run's folder, claimed by this process, with everything that is written into it.
 pub(super) struct RunFiles {
@@ -17,15 +17,15 @@ pub(super) struct RunFiles {
 
 impl RunFiles {
     /// Locks the folder of a run to resume it, and removes what an interruption left half written.
-    pub(super) fn claim(folder: &Path) -> Result<RunFolder> {
+    pub(super) fn claim(folder: &Folder) -> Result<RunFolder> {
         let run = RunFolder::open(folder)?;
-        Checkpoints::at(&run.checkpoints()).clean()?;
+        Checkpoints::at(run.checkpoints()).clean()?;
         Ok(run)
     }
 
     /// Returns the newest checkpoint to resume from. Needs no lock.
-    pub(super) fn newest(folder: &Path) -> Result<Option<Checkpoint>> {
-        let newest = Checkpoints::at(&RunFolder::checkpoints_of(folder)).newest(Slot::Last)?;
+    pub(super) fn newest(folder: &Folder) -> Result<Option<Checkpoint>> {
+        let newest = Checkpoints::of_run(folder).newest(Slot::Last)?;
         Ok(newest.map(|(_, checkpoint)| checkpoint))
     }
 
@@ -33,7 +33,7 @@ impl RunFiles {
     pub(super) fn open(folder: RunFolder, from: LogPosition, after_step: Option<u64>) -> Result<Self> {
         Ok(Self {
             writer: RunWriter::open(&folder, from, after_step)?,
-            checkpoints: Checkpoints::at(&folder.checkpoints()),
+            checkpoints: Checkpoints::at(folder.checkpoints()),
             _folder: folder,
         })
     }

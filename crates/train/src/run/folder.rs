@@ -6,6 +6,7 @@
 //!     split.parquet             which sample is in which part
 //!     manifest.json             version, commit, seed, host, hashes of the inputs and of the three files above, conditions
 //!     metrics.jsonl             one JSON object a line
+//!     metrics.seal              length and checksum of the lines above
 //!     events.out.tfevents.*     the same for TensorBoard
 //!     checkpoints/              see [`crate::checkpoint`]
 //!     log.txt                   messages of the run
@@ -18,12 +19,17 @@ use super::{EventWriter, Manifest, MetricsLog, Resumed};
 use crate::checkpoint::LogPosition;
 use crate::context::at;
 use knockout_base::error::{Error, Result};
-use knockout_base::files::{StagedDir, inside};
+use knockout_base::files::{Checksum, Entry, EntryKind, Folder, FolderLock, StagedFolder};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+
+const CONFIG: &str = "config.toml";
+const MANIFEST: &str = "manifest.json";
+const LOG: &str = "log.txt";
+/// Folder of the checkpoints in a run's folder.
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
 /// Wraps an error of a run directory that cannot be opened.
 fn unopened(folder: &Path) -> impl FnOnce(Error) -> Error {
@@ -50,120 +56,101 @@ pub struct Start<'a> {
 /// A run directory that this process writes; it holds a lock while it is open.
 #[derive(Debug)]
 pub struct RunFolder {
-    folder: PathBuf,
+    folder: Folder,
     manifest: Manifest,
-    /// Held open for its lock.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl RunFolder {
     /// Makes a run directory; its parents are made as needed.
     ///
     /// It appears whole or not at all. A name that exists is refused, whatever it is.
-    pub fn create(folder: &Path, start: Start<'_>) -> Result<Self> {
+    pub fn create(folder: impl Into<Folder>, start: Start<'_>) -> Result<Self> {
         Self::create_with(folder, start, |_| Ok(()))
     }
 
     /// As [`Self::create`]; `fill` writes more files into the folder before it appears.
     pub fn create_with(
-        folder: &Path,
+        folder: impl Into<Folder>,
         start: Start<'_>,
-        fill: impl FnOnce(&Path) -> Result<()>,
+        fill: impl FnOnce(&Folder) -> Result<()>,
     ) -> Result<Self> {
+        let folder = folder.into();
         let failed = |error: Error| {
             // The second where two begin a run of one name.
             let exists = matches!(
                 error.io_kind(),
                 Some(io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
             );
-            at("start a run in", folder)(if exists { already_exists() } else { error })
+            at("start a run in", folder.path())(if exists { already_exists() } else { error })
         };
-        let staged = StagedDir::create(folder).map_err(failed)?;
-        let write = |name: &str, text: &str| {
-            fs::write(staged.path().join(name), text).map_err(at("write", &folder.join(name)))
-        };
-        write("config.toml", start.config)?;
-        write("overrides.txt", &start.overrides.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
-        fill(staged.path())?;
+        let staged = StagedFolder::create(&folder).map_err(failed)?;
+        staged.write_new(CONFIG, start.config)?;
+        let overrides: String = start.overrides.iter().flat_map(|line| [line, "\n"]).collect();
+        staged.write_new("overrides.txt", overrides)?;
+        fill(&staged)?;
         let mut files = BTreeMap::new();
-        for entry in fs::read_dir(staged.path()).map_err(at("read", folder))? {
-            let path = entry.map_err(at("read", folder))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if path.is_dir() {
-                // Copies of checkpoints, which say themselves what they are.
-                continue;
-            }
-            files.insert(name, file_hash(&path)?);
+        // Folders are copies of checkpoints, which have manifests of their own.
+        for Entry { name, .. } in staged.entries()?.into_iter().filter(|entry| entry.kind == EntryKind::File)
+        {
+            let name = name.to_string_lossy().into_owned();
+            let checksum = Checksum::of(&staged.read(&name)?);
+            files.insert(name, checksum);
         }
-        write("manifest.json", &start.manifest.sealed(&files))?;
-        write("metrics.jsonl", "")?;
-        write("log.txt", "")?;
-        let checkpoints = staged.path().join("checkpoints");
-        fs::create_dir(&checkpoints).map_err(at("create", &checkpoints))?;
+        staged.write_new(MANIFEST, start.manifest.sealed(files)?)?;
+        MetricsLog::create(&staged)?;
+        staged.write_new(LOG, "")?;
+        staged.below(CHECKPOINTS).make()?;
         staged.commit().map_err(failed)?;
         Self::open(folder)
     }
 
     /// Opens a run directory to resume the run.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let manifest = Self::read_manifest(folder)?;
-        for missing in ["config.toml", "checkpoints"] {
-            if !folder.join(missing).exists() {
-                return Err(not_a_run(folder, missing));
+    pub fn open(folder: impl Into<Folder>) -> Result<Self> {
+        let folder = folder.into();
+        let manifest = Self::read_manifest(&folder)?;
+        for missing in [CONFIG, CHECKPOINTS] {
+            if !folder.has(missing) {
+                return Err(not_a_run(folder.path(), missing));
             }
         }
-        // Checkpoints are written and removed there.
-        inside(folder, "checkpoints").map_err(at("open run", folder))?;
-        let lock = File::open(folder).map_err(at("open run", folder))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                let reason = "another process is training in it; wait for it to end or stop it first";
-                return Err(unopened(folder)(Error::request(reason)));
-            }
-            // A file system without locks: two writers are then the user's care.
-            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
-                return Err(at("lock", folder)(error));
-            }
-            _ => {}
-        }
-        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
+        let opened = || unopened(folder.path());
+        // Refused here if it leads elsewhere, before anything is computed.
+        folder.below(CHECKPOINTS).entries().map_err(opened())?;
+        let reason = "another process is training in it; wait for it to end or stop it first";
+        let lock = folder.lock().map_err(opened())?.ok_or_else(|| opened()(Error::request(reason)))?;
+        Ok(Self { folder, manifest, _lock: lock })
     }
 
     /// Reads the manifest of a run, also of one that is being written.
-    pub fn read_manifest(folder: &Path) -> Result<Manifest> {
-        let (manifest, text) = Self::manifest_of(folder)?;
-        manifest.files(&text).map_err(unopened(folder))?;
-        Ok(manifest)
+    pub fn read_manifest(folder: impl Into<Folder>) -> Result<Manifest> {
+        Self::manifest_of(&folder.into()).map(|(manifest, _)| manifest)
     }
 
-    fn manifest_of(folder: &Path) -> Result<(Manifest, Vec<u8>)> {
-        let path = folder.join("manifest.json");
-        let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(folder, "manifest.json"),
-            _ => at("read", &path)(error),
-        })?;
-        let manifest = Manifest::read(&text).map_err(unopened(folder))?;
-        Ok((manifest, text))
+    fn manifest_of(folder: &Folder) -> Result<(Manifest, BTreeMap<String, String>)> {
+        let text = folder.find(MANIFEST)?.ok_or_else(|| not_a_run(folder.path(), MANIFEST))?;
+        Manifest::read(&text).map_err(unopened(folder.path()))
     }
 
     /// Checks the files that are written once, when a run begins, against the manifest. Earlier versions did not list them.
-    pub fn verify(folder: &Path) -> Result<()> {
-        let (manifest, text) = Self::manifest_of(folder)?;
-        let files = manifest.files(&text).map_err(unopened(folder))?;
+    pub fn verify(folder: impl Into<Folder>) -> Result<()> {
+        let folder = folder.into();
+        let (_, files) = Self::manifest_of(&folder)?;
         for (name, expected) in files {
-            // A name that leads elsewhere was not written by a run.
-            let is_plain = Path::new(&name).file_name() == Some(OsStr::new(&name));
-            if !is_plain || file_hash(&folder.join(&name)).map_or(true, |found| found != expected) {
-                let reason = format!("{name} is damaged: it is not what the run began with");
-                let error = Error::damage(format!("{reason}; put it back, or begin a new run"));
-                return Err(unopened(folder)(error));
-            }
+            let advice = "it is not what the run began with: put it back, or begin a new run";
+            let read = folder.read_checked(&name, Checksum::new(&expected), advice);
+            read.map_err(unopened(folder.path()))?;
         }
         Ok(())
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The directory.
+    pub fn files(&self) -> &Folder {
         &self.folder
     }
 
@@ -173,42 +160,33 @@ impl RunFolder {
     }
 
     /// Reads the resolved configuration of a run, as TOML; also of one that is being written.
-    pub fn read_config(folder: &Path) -> Result<String> {
-        let path = folder.join("config.toml");
-        fs::read_to_string(&path).map_err(at("read", &path))
+    pub fn read_config(folder: impl Into<Folder>) -> Result<String> {
+        let folder = folder.into();
+        String::from_utf8(folder.read(CONFIG)?).map_err(|error| {
+            Error::damage("it is not UTF-8").in_file(folder.path().join(CONFIG)).caused_by(error)
+        })
     }
 
-    /// Where checkpoints are.
-    pub fn checkpoints(&self) -> PathBuf {
-        Self::checkpoints_of(&self.folder)
+    /// The folder of the checkpoints.
+    pub fn checkpoints(&self) -> Folder {
+        self.folder.below(CHECKPOINTS)
     }
 
-    /// Returns the folder of the checkpoints of a run.
-    pub(super) fn checkpoints_of(folder: &Path) -> PathBuf {
-        folder.join("checkpoints")
-    }
-
-    /// Where the log is.
+    /// Path of the log.
     pub(super) fn log_path(&self) -> PathBuf {
-        self.folder.join("log.txt")
-    }
-
-    /// Returns the path of a file in the directory, ready to be written; a link is refused.
-    pub(super) fn to_write(&self, name: &str) -> Result<PathBuf> {
-        inside(&self.folder, name).map_err(at("write", &self.folder.join(name)))
+        self.folder().join(LOG)
     }
 
     /// The log, to append to.
     pub(super) fn log(&self) -> Result<File> {
-        let path = self.to_write("log.txt")?;
-        File::options().create(true).append(true).open(&path).map_err(at("open", &path))
+        self.folder.append(LOG)
     }
 
     /// The metrics of a run from where a checkpoint left them; what was written after it is cut off.
     ///
     /// A run without a checkpoint starts at [`LogPosition::START`].
     pub fn metrics(&self, from: LogPosition) -> Result<(MetricsLog, Resumed)> {
-        MetricsLog::resume(&self.to_write("metrics.jsonl")?, from)
+        MetricsLog::resume(&self.folder, from)
     }
 
     /// A new file of TensorBoard events; `after_step` hides what earlier files say of later steps.
@@ -224,16 +202,12 @@ fn already_exists() -> Error {
     )
 }
 
-fn file_hash(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(at("read", path))?;
-    Ok(blake3::hash(&bytes).to_hex().to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::run::Inputs;
     use knockout_base::error::{Class, chain};
+    use std::fs;
 
     pub(super) fn manifest() -> Manifest {
         Manifest {
@@ -272,7 +246,15 @@ mod tests {
         names.sort();
         assert_eq!(
             names,
-            ["checkpoints", "config.toml", "log.txt", "manifest.json", "metrics.jsonl", "overrides.txt"]
+            [
+                "checkpoints",
+                "config.toml",
+                "log.txt",
+                "manifest.json",
+                "metrics.jsonl",
+                "metrics.seal",
+                "overrides.txt"
+            ]
         );
     }
 
@@ -280,8 +262,7 @@ mod tests {
     fn what_a_run_began_with_is_sealed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        let fill =
-            |staged: &Path| fs::write(staged.join("split.parquet"), "split").map_err(at("write", staged));
+        let fill = |staged: &Folder| staged.write_new("split.parquet", "split");
         drop(RunFolder::create_with(&path, start(&manifest()), fill).unwrap());
         RunFolder::verify(&path).unwrap();
         for name in ["config.toml", "overrides.txt", "split.parquet", "manifest.json"] {
@@ -299,6 +280,19 @@ mod tests {
             fs::write(path.join(name), before).unwrap();
         }
         RunFolder::verify(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_called_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        drop(RunFolder::create(&path, start(&manifest())).unwrap());
+        // A folder instead of a file fails as permissions do, also for a user who may read everything.
+        fs::remove_file(path.join("config.toml")).unwrap();
+        fs::create_dir(path.join("config.toml")).unwrap();
+        let error = RunFolder::verify(&path).unwrap_err();
+        assert_eq!(error.io_kind(), Some(io::ErrorKind::IsADirectory), "{error:?}");
+        assert!(!chain(&error).contains("damaged"), "{error:?}");
     }
 
     #[test]

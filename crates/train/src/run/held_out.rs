@@ -7,10 +7,10 @@
 use super::solving::{SOLVING, SolveCheckpoints, SolveProgress};
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_base::error::Result;
+use knockout_base::files::Folder;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::Solver;
 use knockout_solve::{Problem, Records, Tensor, TriedSetting};
-use std::path::Path;
 
 /// Name of the tensor: a prediction for each row of the training part, in its order.
 const HELD_OUT: &str = "residuals.held_out";
@@ -41,22 +41,22 @@ pub(super) fn solve(
     solver: &dyn Solver,
     (dataset, split, val): (&Dataset, &Split, &Records),
     folds: u32,
-    run: &Path,
+    run: &Folder,
     progress: &mut dyn SolveProgress,
 ) -> Result<Tensor> {
     let rows = split.rows(Part::Train);
     let mut values = vec![0.0; rows.len()];
     let all = split.training_folds(&dataset.samples, dataset.cell.genes(), folds);
     for (fold, number) in all.iter().zip(1_usize..) {
-        let done = Path::new(SOLVING).join(format!("fold-{number}.tensors"));
-        let kept = load_tensors(&run.join(&done));
+        let done = format!("{SOLVING}/fold-{number}.tensors");
+        let kept = load_tensors(run, &done);
         let predicted =
             if let Some(values) = kept.as_deref().and_then(|kept| predictions(kept, fold.held_out.len())) {
                 values.to_vec()
             } else {
                 let of = |rows: &[u32]| Records::of(&dataset.samples, rows);
                 let (train, held_out) = (of(&fold.kept), of(&fold.held_out));
-                let state = Path::new(SOLVING).join(format!("fold-{number}"));
+                let state = format!("{SOLVING}/fold-{number}");
                 let mut progress = OfFold { fold: format!("fold {number} of {folds}"), progress };
                 let mut saving = SolveCheckpoints::new(run, &state, &mut progress);
                 let problem = Problem { cell: &dataset.cell, train: &train, val };

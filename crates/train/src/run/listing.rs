@@ -3,14 +3,15 @@
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
 use super::solving::SOLVING;
-use super::{Manifest, MetricsLine, RunFolder, read_metrics};
+use super::{Manifest, MetricsHistory, MetricsLine, RunFolder, read_history};
 use crate::checkpoint::{Checkpoints, Slot};
 use crate::context::at;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_models::MODELS;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -64,6 +65,9 @@ pub struct RunSummary {
     pub cpu_seconds: Option<f64>,
     /// Wall time of the same.
     pub wall_seconds: Option<f64>,
+    /// Whether its figures have no seal to be verified with: the run was made by an earlier version, or its seal was removed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unsealed: bool,
     /// Every line of its metrics.
     #[serde(skip)]
     pub lines: Vec<MetricsLine>,
@@ -120,8 +124,8 @@ impl RunSummary {
         let manifest = RunFolder::read_manifest(folder)?;
         let config: Table = toml::from_str(&RunFolder::read_config(folder)?)
             .map_err(|error| at("read", &folder.join("config.toml"))(Error::failure(error.message())))?;
-        let lines = read_metrics(folder)?;
-        Ok(Self::of(folder, &manifest, &config, lines))
+        let MetricsHistory { lines, is_sealed } = read_history(folder)?;
+        Ok(Self { unsealed: !is_sealed, ..Self::of(folder, &manifest, &config, lines) })
     }
 
     fn of(folder: &Path, manifest: &Manifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
@@ -173,7 +177,7 @@ impl RunSummary {
             split,
             seed: manifest.seed,
             state: match last {
-                _ if is_locked(folder) => RunState::Training,
+                _ if Folder::at(folder).is_locked() => RunState::Training,
                 // Stopped in its first epoch, but not for nothing.
                 None if has_state(folder) => RunState::Unfinished,
                 None => RunState::Empty,
@@ -189,6 +193,7 @@ impl RunSummary {
             best_mse: lines.iter().filter_map(|line| line.val.mse).min_by(f64::total_cmp),
             cpu_seconds: sum(|times| times.cpu_seconds),
             wall_seconds: sum(|times| times.train_seconds + times.validation_seconds),
+            unsealed: false,
             lines,
             settings,
         }
@@ -222,12 +227,7 @@ impl RunSummary {
 /// Returns whether there is something to resume from: a checkpoint, or the state of a solver.
 fn has_state(folder: &Path) -> bool {
     let last = Checkpoints::of_run(folder).paths(Slot::Last);
-    last.is_ok_and(|paths| !paths.is_empty()) || folder.join(SOLVING).exists()
-}
-
-/// Whether a process trains in the folder.
-fn is_locked(folder: &Path) -> bool {
-    File::open(folder).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    last.is_ok_and(|paths| !paths.is_empty()) || Folder::at(folder).has(SOLVING)
 }
 
 /// Every value of a table by its dotted key; words without their quotes.

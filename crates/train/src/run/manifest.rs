@@ -1,10 +1,10 @@
 //! The manifest of a run: where and with what it was started.
 
 use knockout_base::error::{Error, Result};
+use knockout_base::files::{Sealed, seal};
 use knockout_data::screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// Where and with what a run was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,56 +47,32 @@ impl Inputs {
     }
 }
 
-/// The manifest as it is written: with the hashes of the files that a run begins with, and of itself.
-#[derive(Serialize)]
-struct Sealed<'a> {
+/// The manifest as it is written: with the hashes of the files that a run begins with.
+#[derive(Serialize, Deserialize)]
+struct ManifestDocument<M> {
     #[serde(flatten)]
-    manifest: &'a Manifest,
-    files: &'a BTreeMap<String, String>,
-    /// blake3 of this document with nothing here.
-    checksum: String,
+    manifest: M,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
 }
 
-impl Sealed<'_> {
-    fn text(&self) -> String {
-        // Maps with text keys and plain numbers: nothing here can fail to be written.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
-    }
-}
-
-fn damaged(reason: impl Display) -> Error {
+fn damaged(reason: &str) -> Error {
     Error::damage(format!("manifest.json is damaged: {reason}"))
 }
 
 impl Manifest {
-    /// Reads a manifest; its checksum is verified by [`Self::files`].
-    pub(super) fn read(text: &[u8]) -> Result<Self> {
-        serde_json::from_slice(text).map_err(damaged)
+    /// Returns the text of the document.
+    pub(super) fn sealed(&self, files: BTreeMap<String, String>) -> Result<String> {
+        seal(&ManifestDocument { manifest: self, files })
     }
 
-    pub(super) fn sealed(&self, files: &BTreeMap<String, String>) -> String {
-        let mut sealed = Sealed { manifest: self, files, checksum: String::new() };
-        sealed.checksum = blake3::hash(sealed.text().as_bytes()).to_hex().to_string();
-        sealed.text()
-    }
-
-    /// The hashes of a run's files, out of the text that this manifest was read from; none in one of an earlier version.
-    pub(super) fn files(&self, text: &[u8]) -> Result<BTreeMap<String, String>> {
-        #[derive(Deserialize)]
-        struct Seal {
-            #[serde(default)]
-            files: BTreeMap<String, String>,
-            checksum: Option<String>,
+    /// Reads the document: the manifest and the hashes of a run's files; none in one of an earlier version.
+    pub(super) fn read(text: &[u8]) -> Result<(Self, BTreeMap<String, String>)> {
+        let read = Sealed::<ManifestDocument<Self>>::read(text);
+        let Sealed { value, is_sealed } = read.map_err(|error| damaged(error.message()).caused_by(error))?;
+        if !is_sealed && !value.files.is_empty() {
+            return Err(damaged("it lost its checksum"));
         }
-        let Seal { files, checksum } = serde_json::from_slice(text).map_err(damaged)?;
-        // Sealed again, it must have the same bytes.
-        let is_ours = match checksum {
-            Some(_) => self.sealed(&files).as_bytes() == text,
-            // A seal that lost its checksum is damaged; earlier versions had neither.
-            None => files.is_empty(),
-        };
-        if is_ours { Ok(files) } else { Err(damaged("it does not match its own checksum")) }
+        Ok((value.manifest, value.files))
     }
 }

@@ -7,7 +7,7 @@
 //! let dataset = std::sync::Arc::new(knockout_data::screen::Dataset::open("yeast".as_ref())?);
 //! let config = Config::of("dango", &dataset.cell, &["epochs=2"])?;
 //! let context = RunContext::new("yeast");
-//! let mut run = Run::create("runs/first".as_ref(), dataset, config, &context)?;
+//! let mut run = Run::create(std::path::Path::new("runs/first"), dataset, config, &context)?;
 //! for event in &mut run {
 //!     if let Event::Epoch(line) = event? {
 //!         println!("epoch {}: {:?}", line.epoch, line.val.pearson);
@@ -43,7 +43,7 @@ pub use event::{End, Event};
 pub use folder::{RunFolder, Start};
 pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
-pub use metrics::{EpochTimes, MetricsLine, MetricsLog, Resumed, read_metrics};
+pub use metrics::{EpochTimes, MetricsHistory, MetricsLine, MetricsLog, Resumed, read_history, read_metrics};
 pub use tensorboard::{EventWriter, Scalar};
 
 use crate::checkpoint::Saved;
@@ -52,6 +52,7 @@ use crate::fit::Fit;
 use crate::predictor::Predictor;
 use crate::tensors::Tensor;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::{MODELS, ModelEntry};
@@ -73,28 +74,29 @@ enum Work {
 impl Run {
     /// Starts a run in a new folder. It appears with everything that its numbers depend on, or not at all.
     pub fn create(
-        folder: &Path,
+        folder: impl Into<Folder>,
         dataset: Arc<Dataset>,
         config: Config,
         context: &RunContext,
     ) -> Result<Self> {
+        let folder = folder.into();
         Ok(Self(if config.model.entry().is_solved {
             one_process(&config, &context.ranks)?;
-            Work::Solving(Box::new(Solving::create(folder, dataset, config, context)?))
+            Work::Solving(Box::new(Solving::create(&folder, dataset, config, context)?))
         } else {
-            Work::Training(Box::new(Training::create(folder, dataset, config, context)?))
+            Work::Training(Box::new(Training::create(&folder, dataset, config, context)?))
         }))
     }
 
     /// Resumes a run at its newest checkpoint, or from its start. Overrides that change its numbers are refused, and so is another
     /// instruction set than the run began with, unless this CPU lacks that one: see [`Self::other_instructions`].
-    pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self> {
+    pub fn resume<S: AsRef<str>>(folder: impl Into<Folder>, overrides: &[S]) -> Result<Self> {
         Self::resume_with(folder, overrides, None, MODELS)
     }
 
     /// Resumes a run whose dataset may be elsewhere now, and whose model is one of `models`.
     pub fn resume_with<S: AsRef<str>>(
-        folder: &Path,
+        folder: impl Into<Folder>,
         overrides: &[S],
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],
@@ -105,7 +107,7 @@ impl Run {
     /// Resumes a run on several processes, each of which calls this. Their number may change.
     pub fn resume_on<S: AsRef<str>>(
         ranks: &Ranks,
-        folder: &Path,
+        folder: impl Into<Folder>,
         overrides: &[S],
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],

@@ -17,6 +17,7 @@ use crate::schedule::LearningRate;
 use crate::tensors::{TensorRef, weights_hash};
 use crate::workers::workers;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::Solver;
@@ -109,7 +110,7 @@ impl Solving {
 
     /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
     pub(super) fn create(
-        folder: &Path,
+        folder: &Folder,
         dataset: Arc<Dataset>,
         mut config: Config,
         context: &RunContext,
@@ -129,10 +130,10 @@ impl Solving {
 
     /// Resumes a run.
     pub(super) fn resume(description: RunDescription) -> Result<Self> {
-        let folder = RunFolder::open(description.folder())?;
+        let folder = RunFolder::open(description.files())?;
         solver(&description.config)?;
         let (dataset, split) = description.open_dataset()?;
-        Checkpoints::at(&folder.checkpoints()).clean()?;
+        Checkpoints::at(folder.checkpoints()).clean()?;
         Ok(Self::begin(SolverRun { folder, config: description.config, dataset, split }))
     }
 
@@ -260,13 +261,13 @@ fn records(dataset: &Dataset, split: &Split) -> [Records; 2] {
 }
 
 impl SolverRun {
-    fn folder(&self) -> &Path {
-        self.folder.folder()
+    fn folder(&self) -> &Folder {
+        self.folder.files()
     }
 
     /// Solves, unless that was done already.
     fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved> {
-        let checkpoints = Checkpoints::at(&self.folder.checkpoints());
+        let checkpoints = Checkpoints::at(self.folder.checkpoints());
         if let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)?
             && let Some(line) = read_metrics(self.folder())?.pop()
         {
@@ -280,7 +281,7 @@ impl SolverRun {
         let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
-        let mut saving = SolveCheckpoints::new(self.folder(), Path::new(SOLVING), progress);
+        let mut saving = SolveCheckpoints::new(self.folder(), SOLVING, progress);
         let solution = solver.solve(problem, &mut saving)?;
         saving.end()?;
         let folds = self.config.residuals.folds;
@@ -359,7 +360,7 @@ impl SolverRun {
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
         // Of no use any more; what cannot be removed only takes space.
-        std::fs::remove_dir_all(self.folder().join(SOLVING)).ok();
+        self.folder().remove(SOLVING).ok();
         Ok(Solved { line, choices, saved, validation: Some(validation) })
     }
 

@@ -2,8 +2,8 @@
 
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_solve::{SolveObserver, Tensor, TriedSetting};
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Folder of the solver's state in a run's folder.
@@ -22,16 +22,16 @@ pub(super) trait SolveProgress {
 
 /// Saves the solver's state in a folder of a run, from time to time.
 pub(super) struct SolveCheckpoints<'a> {
-    run: &'a Path,
+    run: &'a Folder,
     /// Relative to the run.
-    folder: &'a Path,
+    folder: &'a str,
     progress: &'a mut dyn SolveProgress,
     last: Instant,
     failed: Option<Error>,
 }
 
 impl<'a> SolveCheckpoints<'a> {
-    pub(super) fn new(run: &'a Path, folder: &'a Path, progress: &'a mut dyn SolveProgress) -> Self {
+    pub(super) fn new(run: &'a Folder, folder: &'a str, progress: &'a mut dyn SolveProgress) -> Self {
         Self { run, folder, progress, last: Instant::now(), failed: None }
     }
 
@@ -40,8 +40,8 @@ impl<'a> SolveCheckpoints<'a> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    fn name(&self, part: &str) -> PathBuf {
-        self.folder.join(format!("{part}.tensors"))
+    fn name(&self, part: &str) -> String {
+        format!("{}/{part}.tensors", self.folder)
     }
 }
 
@@ -66,6 +66,6 @@ impl SolveObserver for SolveCheckpoints<'_> {
     }
 
     fn saved(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
-        load_tensors(&self.run.join(self.name(part)))
+        load_tensors(self.run, &self.name(part))
     }
 }

@@ -11,9 +11,10 @@
 
 use crate::context::at;
 use knockout_base::error::Result;
+use knockout_base::files::Folder;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A named number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,11 +36,16 @@ impl EventWriter {
     /// Starts a new file `events.out.tfevents.SECONDS.HOST.PROCESS.N` in a folder.
     ///
     /// `after_step` is the step that a run was resumed from: `TensorBoard` then drops later steps of earlier files.
-    pub fn create(folder: &Path, host: &str, wall_seconds: f64, after_step: Option<u64>) -> Result<Self> {
+    pub fn create(
+        folder: impl Into<Folder>,
+        host: &str,
+        wall_seconds: f64,
+        after_step: Option<u64>,
+    ) -> Result<Self> {
         let host: String =
             host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let stem = format!("events.out.tfevents.{:010}.{host}.{}", wall_seconds as u64, std::process::id());
-        let (path, file) = create_new(folder, &stem)?;
+        let (path, file) = create_new(&folder.into(), &stem)?;
         let mut writer = Self { path, file };
         let mut event = event(wall_seconds, 0);
         bytes_field(&mut event, 3, b"brain.Event:2");
@@ -72,14 +78,14 @@ impl EventWriter {
     }
 }
 
-fn create_new(folder: &Path, stem: &str) -> Result<(PathBuf, File)> {
+fn create_new(folder: &Folder, stem: &str) -> Result<(PathBuf, File)> {
     let mut count = 0_u32;
     loop {
-        let path = folder.join(format!("{stem}.{count}"));
-        match File::create_new(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
-            Err(error) => return Err(at("create", &path)(error)),
+        let name = format!("{stem}.{count}");
+        match folder.create_new(&name) {
+            Ok(file) => return Ok((folder.path().join(name), file)),
+            Err(error) if error.io_kind() == Some(io::ErrorKind::AlreadyExists) => count += 1,
+            Err(error) => return Err(error),
         }
     }
 }

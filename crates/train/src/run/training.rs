@@ -15,6 +15,7 @@ use crate::step::Mode;
 use crate::stores::Stores;
 use crate::tensors::{Tensor, weights_hash};
 use knockout_base::error::{Error, Result};
+use knockout_base::files::Folder;
 use knockout_data::screen::{Dataset, Part};
 use knockout_engine::kernel::Isa;
 use knockout_ranks::Ranks;
@@ -86,7 +87,7 @@ enum Stage {
 impl Training {
     /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
     pub(super) fn create(
-        folder: &Path,
+        folder: &Folder,
         dataset: Arc<Dataset>,
         mut config: Config,
         context: &RunContext,
@@ -105,7 +106,7 @@ impl Training {
             let run = start_folder(folder, dataset, fit.split(), config, context, &base_runs)?;
             RunFiles::open(run, LogPosition::START, None)
         });
-        Ok(Self::begin(fit, folder, files.transpose()?, None))
+        Ok(Self::begin(fit, folder.path(), files.transpose()?, None))
     }
 
     /// Resumes a run at its newest checkpoint, or from its start.
@@ -114,7 +115,7 @@ impl Training {
         overrides: &[S],
         ranks: &Ranks,
     ) -> Result<Self> {
-        let folder = &description.folder().to_owned();
+        let folder = &description.files().clone();
         let run = ranks.is_first().then(|| RunFiles::claim(folder)).transpose()?;
         // Others look only when nothing is removed any more.
         ranks.start()?;
@@ -135,10 +136,10 @@ impl Training {
         }
         agree(&fit)?;
         let files = run.map(|run| -> Result<RunFiles> {
-            if !folder.join(SPLIT_FILE).exists() {
+            if !folder.has(SPLIT_FILE) {
                 // Runs of earlier versions could lose it to a kill at their start.
-                let path = run.to_write(SPLIT_FILE)?;
-                fit.split().save(&path, &fit.dataset().manifest)?;
+                let bytes = fit.split().encode(&fit.dataset().manifest)?;
+                folder.replace(SPLIT_FILE, |out| out.write_all(&bytes))?;
             }
             let mut files = RunFiles::open(run, from, after_step)?;
             let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
@@ -153,7 +154,7 @@ impl Training {
             }
             Ok(files)
         });
-        let mut run = Self::begin(fit, folder, files.transpose()?, after_step);
+        let mut run = Self::begin(fit, folder.path(), files.transpose()?, after_step);
         run.other_instructions = other_instructions;
         run.spent_before = spent_before;
         Ok(run)

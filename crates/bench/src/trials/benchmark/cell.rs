@@ -1,10 +1,9 @@
 //! One model on one split: trained or fitted once, its figures kept.
 
 use super::{BenchmarkModel, BenchmarkRequest};
-use crate::trials::kept;
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd, predict};
+use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan, predict};
 use knockout_base::error::Result;
-use knockout_base::files::inside;
+use knockout_base::files::{Checksum, Folder};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_predict::baseline::{Baseline, Baselines};
 use knockout_predict::evaluation::{Measured, Model, rows_of};
@@ -14,7 +13,7 @@ use knockout_train::config::Config;
 use knockout_train::metrics::Metrics;
 use knockout_train::run::RunContext;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The figures of a cell.
@@ -44,12 +43,25 @@ pub struct CellResult {
     pub low: Option<f64>,
     /// Upper end of the same interval.
     pub high: Option<f64>,
+    /// Whether the figures were read from a file without a checksum, such as one of an earlier version.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsealed: bool,
+}
+
+/// The figures as they are kept.
+#[derive(Serialize, Deserialize)]
+struct KeptCell {
+    #[serde(flatten)]
+    result: CellResult,
+    /// blake3 of the file of predictions; earlier versions wrote none.
+    #[serde(default)]
+    predictions_blake3: Option<String>,
 }
 
 /// Where a cell is and what it is of.
 pub(super) struct CellPlan<'a> {
     pub(super) name: String,
-    pub(super) folder: PathBuf,
+    pub(super) folder: Folder,
     pub(super) dataset_folder: &'a Path,
     pub(super) dataset: &'a Arc<Dataset>,
     pub(super) split: &'a Arc<Split>,
@@ -117,17 +129,23 @@ impl Cell<'_> {
     ) -> Result<Option<CellResult>> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
         let file_name = format!("{}.json", self.model.name());
-        let path = folder.join(&file_name);
         let identity = self.identity();
         let budget_seconds = match self.config {
             Some(_) => request.budget.map(|budget| budget.as_secs_f64()),
             None => None,
         };
-        if let Some(kept) = kept::read::<CellResult>(&path)? {
+        if let Some(found) = folder.find_sealed::<KeptCell>(&file_name)? {
+            let KeptCell { result, predictions_blake3 } = found.value;
+            let kept = CellResult { unsealed: !found.is_sealed, ..result };
             if kept.identity != identity {
                 let key = "other data or settings, whose hash is";
                 let (found, asked) = (short(&kept.identity), short(&identity));
-                return Err(kept::other_plan(&path, key, &found, &asked));
+                return Err(other_plan(&folder.path().join(file_name), key, &found, &asked));
+            }
+            if let Some(blake3) = &predictions_blake3 {
+                let advice = "move it and the file of its figures away to make them again";
+                let name = predictions_name(self.model.name());
+                folder.read_checked(&name, Checksum::new(blake3), advice)?;
             }
             let had_enough = match (budget_seconds, kept.budget_seconds) {
                 (Some(asked), Some(had)) => had >= asked,
@@ -141,7 +159,7 @@ impl Cell<'_> {
         if stop() {
             return Ok(None);
         }
-        kept::make_folder(folder)?;
+        folder.make()?;
         let fitted = match (&self.config, self.model) {
             (Some(config), _) => self.train(config, stop, on_report)?,
             (None, BenchmarkModel::Baseline(baseline)) => Some(self.fit(baseline)?),
@@ -151,7 +169,12 @@ impl Cell<'_> {
         let mut file = Predictions::new(dataset, split, Part::Test, self.model.name(), fitted.predictions);
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
-        file.save(&inside(folder, predictions_name(self.model.name()))?)?;
+        let bytes = file.encode()?;
+        // Figures never stand beside predictions of another training, also after a kill.
+        if folder.has(&file_name) {
+            folder.remove(&file_name)?;
+        }
+        folder.replace(predictions_name(self.model.name()), |out| out.write_all(&bytes))?;
         let result = CellResult {
             schema: 1,
             name: self.model.name().to_owned(),
@@ -165,16 +188,18 @@ impl Cell<'_> {
             test: Metrics::of(&file.predictions, &file.scores),
             low: None,
             high: None,
+            unsealed: false,
         };
         let result = self.with_interval(result)?;
-        kept::write(folder, &file_name, &result)?;
-        Ok(Some(result))
+        let kept = KeptCell { result, predictions_blake3: Some(Checksum::of(&bytes)) };
+        folder.write_sealed(&file_name, &kept)?;
+        Ok(Some(kept.result))
     }
 
     /// Computes the interval from the predictions: an earlier version may have resampled records where they share genes.
     fn with_interval(&self, result: CellResult) -> Result<CellResult> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
-        let file = Predictions::load(&predictions_path(folder, self.model.name()))?;
+        let file = Predictions::load_from(folder, &predictions_name(self.model.name()))?;
         let model = Model { name: self.model.name(), predictions: &file.predictions };
         let measured = Measured::of(dataset, split, Part::Test);
         let scheme = split.spec().scheme.name();
@@ -189,7 +214,7 @@ impl Cell<'_> {
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Option<Fitted>> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
-        let folder = inside(folder, self.model.name())?;
+        let folder = folder.below(self.model.name());
         let trial = Trial {
             folder: folder.clone(),
             name: name.clone(),
@@ -244,12 +269,8 @@ impl Cell<'_> {
     }
 }
 
-/// Where the predictions of a model are.
-pub(super) fn predictions_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(predictions_name(name))
-}
-
-fn predictions_name(name: &str) -> String {
+/// Name of the file of a model's predictions.
+pub(super) fn predictions_name(name: &str) -> String {
     format!("{name}.parquet")
 }
 

@@ -1,7 +1,7 @@
 //! Models side by side on the splits of one dataset and scheme.
 
-use super::cell::predictions_path;
-use super::{BenchmarkRequest, CellResult, ModelKind};
+use super::cell::predictions_name;
+use super::{BenchmarkRequest, CellResult, ModelKind, cell_folder};
 use crate::trials::trial::TrialEnd;
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Statistic;
@@ -166,14 +166,13 @@ fn against_stack(
     let mut differences = Vec::new();
     for result in results {
         let Some(split) = splits.iter().find(|split| split.spec().seed == result.seed) else { continue };
-        let scheme = split.spec().scheme.name();
-        let folder = request.out.join(word).join(format!("{scheme}-{}", result.seed));
-        let stack = predictions_path(&folder, Baseline::Stack.name());
-        if !stack.exists() {
+        let folder = cell_folder(request, word, split.spec().scheme, result.seed);
+        let stack = predictions_name(Baseline::Stack.name());
+        if !folder.has(&stack) {
             continue;
         }
-        let stack = Predictions::load(&stack)?;
-        let own = Predictions::load(&predictions_path(&folder, &result.name))?;
+        let stack = Predictions::load_from(&folder, &stack)?;
+        let own = Predictions::load_from(&folder, &predictions_name(&result.name))?;
         if own.unlike(&stack).is_empty() {
             let measured = Measured::of(dataset, split, Part::Test);
             let pair: [&[f64]; 2] = [&own.predictions, &stack.predictions];

@@ -14,11 +14,10 @@ pub use cell::CellResult;
 pub use leaderboard::{Against, Leaderboard, LeaderboardRow, LeftOut};
 pub use model::{BenchmarkModel, ModelKind};
 
-use crate::trials::kept;
 use crate::trials::trial::{Report, Stop};
 use cell::CellPlan;
 use knockout_base::error::{Error, Result};
-use knockout_base::files::inside;
+use knockout_base::files::Folder;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Dataset, Division, Scheme, Split, SplitSpec};
 use std::collections::BTreeMap;
@@ -82,7 +81,7 @@ pub fn run(
     stop: &Stop,
     on_progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<BenchmarkOutcome> {
-    kept::make_folder(&request.out)?;
+    Folder::at(&request.out).make()?;
     let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.models.len();
     let mut work = Work { request, stop, on_progress, done: 0, of, boards: Vec::new() };
     let mut is_stopped = false;
@@ -100,6 +99,11 @@ pub fn run(
         return Err(Error::request(format!("no model can be trained: {reasons}")));
     }
     Ok(BenchmarkOutcome { boards: work.boards, is_stopped })
+}
+
+/// The folder of a dataset's split.
+fn cell_folder(request: &BenchmarkRequest, word: &str, scheme: Scheme, seed: u64) -> Folder {
+    Folder::at(&request.out).below(word).below(format!("{}-{seed}", scheme.name()))
 }
 
 /// The datasets' names as folders, each another.
@@ -153,12 +157,11 @@ impl Work<'_> {
         for model in &request.models {
             let mut of_contestant = Vec::new();
             for split in &splits {
-                let place = Path::new(word).join(format!("{}-{}", scheme.name(), split.spec().seed));
-                let place = inside(&request.out, place)?;
+                let cell = cell_folder(request, word, scheme, split.spec().seed);
                 let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, model.name());
                 (self.on_progress)(Progress::Cell { name: &name, done: self.done, of: self.of });
                 self.done += 1;
-                let plan = CellPlan { name, folder: place, dataset_folder: folder, dataset, split, request };
+                let plan = CellPlan { name, folder: cell, dataset_folder: folder, dataset, split, request };
                 let cell = match plan.prepare(*model) {
                     Ok(cell) => cell,
                     Err(why) => {

@@ -7,10 +7,9 @@ mod axis;
 
 pub use axis::Axis;
 
-use crate::trials::kept;
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd};
+use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan};
 use knockout_base::error::{Class, Error, Result};
-use knockout_base::files::inside;
+use knockout_base::files::Folder;
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
 use knockout_train::config::Config;
@@ -63,6 +62,9 @@ pub struct Sweep {
     pub candidates: Vec<Candidate>,
     /// Place of the setting that validated best on the last rung, once that is done.
     pub chosen: Option<usize>,
+    /// Whether figures in it were read from a file without a checksum, such as one of an earlier version.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsealed: bool,
 }
 
 /// A rung: how many settings there are on it, and for how long.
@@ -199,12 +201,14 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep> {
         rungs,
         candidates: settings.iter().enumerate().map(candidate).collect(),
         chosen: None,
+        unsealed: false,
     };
-    let Some(found) = kept::read::<Sweep>(&request.out.join(FILE))? else {
-        kept::make_folder(&request.out)?;
-        kept::write(&request.out, FILE, &fresh)?;
+    let out = Folder::at(&request.out);
+    let Some(found) = out.find_sealed::<Sweep>(FILE)? else {
+        out.write_sealed(FILE, &fresh)?;
         return Ok(fresh);
     };
+    let found = Sweep { unsealed: found.value.unsealed || !found.is_sealed, ..found.value };
     let keys = |sweep: &Sweep| {
         let each =
             sweep.candidates.iter().map(|candidate| candidate.keys.join(" ")).collect::<Vec<_>>().join(" | ");
@@ -221,7 +225,15 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep> {
     };
     for ((key, found), (_, asked)) in views(&found).into_iter().zip(views(&fresh)) {
         if found != asked {
-            return Err(kept::other_plan(&request.out, key, &found, &asked));
+            return Err(other_plan(&request.out, key, &found, &asked));
+        }
+    }
+    for (found, fresh) in found.candidates.iter().zip(&fresh.candidates) {
+        if found.run != fresh.run {
+            let (found, expected) = (found.run.to_string_lossy(), fresh.run.to_string_lossy());
+            let reason = format!("a run is in {found:?} instead of {expected:?}");
+            let message = format!("the file is damaged: {reason}; restore it, or choose another --out");
+            return Err(Error::damage(message).in_file(request.out.join(FILE)));
         }
     }
     Ok(found)
@@ -253,12 +265,12 @@ impl Search<'_> {
                 let report = &mut |report: Report<'_>| on_progress(SweepProgress::Run(report));
                 let Some(result) = self.train(place, *rung, report)? else { return Ok(false) };
                 self.sweep.candidates[place].trials.push(result);
-                kept::write(&self.request.out, FILE, &self.sweep)?;
+                Folder::at(&self.request.out).write_sealed(FILE, &self.sweep)?;
             }
             left.sort_by(|&a, &b| self.better(number, a, b));
         }
         self.sweep.chosen = left.first().copied().filter(|&place| self.pearson(place).is_some());
-        kept::write(&self.request.out, FILE, &self.sweep)?;
+        Folder::at(&self.request.out).write_sealed(FILE, &self.sweep)?;
         Ok(true)
     }
 
@@ -291,7 +303,7 @@ impl Search<'_> {
             return Ok(Some(ended.clone()));
         }
         let trial = Trial {
-            folder: inside(&self.request.out, &candidate.run)?,
+            folder: Folder::at(&self.request.out).below(&candidate.run),
             name: candidate.keys.join(" "),
             dataset: Arc::clone(&self.dataset),
             config: self.configs[place].clone(),
@@ -342,9 +354,8 @@ impl Search<'_> {
         });
         let mut lines = Vec::new();
         for candidate in &self.sweep.candidates {
-            let folder = self.request.out.join(&candidate.run);
-            let has_run = folder.join("metrics.jsonl").exists();
-            lines.push(if has_run { read_metrics(&folder)? } else { Vec::new() });
+            let folder = Folder::at(&self.request.out).below(&candidate.run);
+            lines.push(if folder.has("metrics.jsonl") { read_metrics(&folder)? } else { Vec::new() });
         }
         Ok((ranking, lines))
     }

@@ -8,10 +8,9 @@ use crate::command::train::{on_workers, parse_time};
 use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
-use crate::output::write_text;
+use crate::output::write_in;
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_base::files::inside;
 use knockout_bench::trials::Stop;
 use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkRequest, Leaderboard, Progress};
 use knockout_data::screen::Scheme;
@@ -116,8 +115,8 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     let outcome = on_workers(|| compare(&request, &stop, ui))?;
     let boards = &outcome.boards;
     let budget = request.budget;
-    write_text(&inside(&request.out, "table.md")?, &show::markdown(boards, budget), ui)?;
-    write_text(&inside(&request.out, "report.html")?, &show::page(boards, budget), ui)?;
+    write_in(&request.out, "table.md", &show::markdown(boards, budget))?;
+    write_in(&request.out, "report.html", &show::page(boards, budget))?;
     let shown = BenchmarkDocument {
         schema: 1,
         out: &request.out,
@@ -127,7 +126,7 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
         boards,
     };
     let json = serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n";
-    write_text(&inside(&request.out, "table.json")?, &json, ui)?;
+    write_in(&request.out, "table.json", &json)?;
     ui.result(|| show::text(boards, budget, &request.out), &shown)?;
     if outcome.is_stopped {
         let message = "interrupted and saved; run the same command again to resume";

@@ -4,7 +4,6 @@ use super::{Coverage, EvaluateArgs, PriorKnowledge, Seeds, Subject, incomparable
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
-use knockout_base::files::inside;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
@@ -59,14 +58,16 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
                 args.state.unwrap_or(Slot::BestPearson).name()
             )));
         };
+        note_state(folder, ui)?;
         let predictor = run.predictor(&checkpoint, &dataset, &split)?;
         let mut predictions =
             Predictions::new(&dataset, &split, part, &name, predictor.predict(sets.view())?);
         predictions.description.seed = Some(run.config.seed);
         predictions.description.folder.clone_from(&home);
         predictions.description.split_file = run.split_file().map(Path::to_owned);
-        let file = inside(folder, format!("predictions-{}.parquet", part.name()))?;
-        predictions.save(&file)?;
+        let file = format!("predictions-{}.parquet", part.name());
+        let bytes = predictions.encode()?;
+        run.files().replace(&file, |out| out.write_all(&bytes))?;
         if let (Some(deviations), Some(wide)) = (predictor.deviations(sets.view()), predictor.wide_interval())
         {
             coverage.push(Coverage::of(&name, &predictions, &deviations, wide));
@@ -78,14 +79,13 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         if is_default_stack(run, &dataset) {
             stack = StackPredictions::Known(predictions.predictions.clone());
         }
-        note_unfinished(folder, ui)?;
         let position = checkpoint.state.position;
         let at = if run.config.model.solver().is_some() {
             "the solved model".to_owned()
         } else {
             format!("state {} after step {}", file_name(&path), position.step)
         };
-        ui.note(&format!("predicted by {at}; predictions in {}", file.display()));
+        ui.note(&format!("predicted by {at}; predictions in {}", folder.join(file).display()));
         models.push((name, predictions));
     }
     stack = match stack {
@@ -101,9 +101,15 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage, prior_knowledge })
 }
 
-/// Says of a run that has not reached its end that its figures are not those of its end.
-fn note_unfinished(folder: &Path, ui: &Ui) -> Result<()> {
+/// Notes that a run is unfinished, or that its metrics cannot be verified; metrics that were edited are an error.
+fn note_state(folder: &Path, ui: &Ui) -> Result<()> {
     let run = RunSummary::read(folder)?;
+    if run.unsealed {
+        ui.note(&format!(
+            "{} is unsealed: its metrics have no checksum to be verified with, as in earlier versions",
+            folder.display()
+        ));
+    }
     if matches!(run.state, RunState::Unfinished | RunState::Training) {
         let wanted = run.epochs_wanted.map_or_else(String::new, |epochs| format!(" of {epochs}"));
         ui.note(&format!(

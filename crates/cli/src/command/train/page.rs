@@ -2,7 +2,7 @@
 
 use super::choice_text;
 use crate::failure::{Context as _, Result};
-use knockout_base::files::{inside, replace};
+use knockout_base::files::Folder;
 use knockout_data::screen::{Dataset, Manifest, Part, Split};
 use knockout_predict::baseline::{Baseline, Baselines};
 use knockout_report::page::{Chart, Fact, Figure, Page, Scale, Scatter, Series};
@@ -77,9 +77,8 @@ pub(super) fn write(
         figures: charts.into_iter().map(Figure::Chart).chain(scatter.map(Figure::Scatter)).collect(),
         ..Page::default()
     };
-    let path = inside(folder, "report.html")?;
-    replace(&path, |file| file.write_all(page.to_html().as_bytes()))
-        .with_context(|| format!("could not write {}", path.display()))
+    let written = Folder::at(folder).replace("report.html", |file| file.write_all(page.to_html().as_bytes()));
+    written.with_context(|| format!("could not write {}", folder.join("report.html").display()))
 }
 
 fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {

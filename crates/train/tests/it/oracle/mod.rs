@@ -113,7 +113,7 @@ fn metrics(bytes: &[u8], folder: &Path) -> bool {
     let path = folder.join("metrics.jsonl");
     fs::write(&path, text).expect("scratch space takes a file");
     read_metrics(folder).ok();
-    let Ok((mut log, _)) = MetricsLog::resume(&path, from) else { return false };
+    let Ok((mut log, _)) = MetricsLog::resume(folder, from) else { return false };
     log.append(&1).expect("scratch space takes a line");
     let kept = fs::read(&path).expect("it was just written");
     let kept = kept.strip_suffix(b"1\n").expect("the new line is the last");
