@@ -45,7 +45,19 @@ impl CovariateModel {
     ///
     /// Returns `None` if no feature is named or no gene has records.
     pub(crate) fn fit(names: &[String], cell: &Cell, effects: &[GeneEffect]) -> Option<Self> {
-        let features = cell.features().filter(|_| !names.is_empty())?;
+        Self::of_features(names, cell.features()?, effects, "additive.covariate")
+    }
+
+    /// Fits the regression on features of any origin; `prefix` begins the names of the choices.
+    pub(crate) fn of_features(
+        names: &[String],
+        features: &Features,
+        effects: &[GeneEffect],
+        prefix: &str,
+    ) -> Option<Self> {
+        if names.is_empty() {
+            return None;
+        }
         let known: Vec<usize> = (0..effects.len()).filter(|&gene| effects[gene].records > 0).collect();
         let columns: Vec<usize> = names
             .iter()
@@ -71,8 +83,7 @@ impl CovariateModel {
         let expected = |gene: usize| -> f64 {
             mean_effect + centred(gene).zip(&slopes).map(|(value, slope)| value * slope).sum::<f64>()
         };
-        let choice =
-            |(name, &slope): (&String, &f64)| Choice::new(format!("additive.covariate.{name}"), slope);
+        let choice = |(name, &slope): (&String, &f64)| Choice::new(format!("{prefix}.{name}"), slope);
         let choices = names.iter().zip(&slopes).map(choice).collect();
         Some(Self { expected: (0..effects.len()).map(expected).collect(), choices })
     }

@@ -5,6 +5,7 @@
 //! predict held-out validation records better than the additive part alone, and that if it predicts them better than the mean.
 
 use crate::additive_fit::AdditiveFit;
+use crate::covariates;
 use crate::deviation::{DeviationModel, GeneNoise};
 use crate::least_squares::StackWeights;
 use crate::low_rank::{LowRank, LowRankOptions};
@@ -38,6 +39,8 @@ pub enum StackPart {
 pub struct StackOptions {
     /// The parts beside the additive one.
     pub parts: Vec<StackPart>,
+    /// Features that the strength of a gene's interactions is expected from. A dataset may lack those of the default.
+    pub amplitudes: Vec<String>,
     /// Options of the low-rank part.
     pub low_rank: LowRankOptions,
     /// Options of the network kernel.
@@ -51,6 +54,7 @@ impl Default for StackOptions {
         use StackPart::{LowRank, NetworkKernel, ProfileKernel, ProfileNeighbours};
         Self {
             parts: vec![LowRank, NetworkKernel, ProfileNeighbours, ProfileKernel],
+            amplitudes: AMPLITUDES.map(str::to_owned).to_vec(),
             low_rank: LowRankOptions::default(),
             network_kernel: NetworkKernelOptions::default(),
             profile: ProfileOptions::default(),
@@ -61,6 +65,8 @@ impl Default for StackOptions {
 const PARTS: usize = 5;
 const PART_NAMES: [&str; PARTS] =
     ["additive", "low_rank", "network_kernel", "profile_neighbours", "profile_kernel"];
+/// Features that amplitudes are expected from by default, where a dataset has them.
+const AMPLITUDES: [&str; 2] = ["fitness", "essential"];
 const WEIGHTS: &str = "stack.weights";
 const NEW_WEIGHTS: &str = "stack.new_weights";
 const PREFIX: &str = "stack";
@@ -75,6 +81,9 @@ impl SolvedOptions for StackOptions {
     fn check(&self, cell: &Cell) -> Result<(), Error> {
         self.low_rank.check(cell)?;
         self.network_kernel.check(cell)?;
+        let named: Vec<String> =
+            self.amplitudes.iter().filter(|name| !AMPLITUDES.contains(&name.as_str())).cloned().collect();
+        covariates::check(&named, cell)?;
         self.profile.check()
     }
 
@@ -89,7 +98,7 @@ impl SolvedOptions for StackOptions {
     ) -> Result<Box<dyn Solution>, Error> {
         let base = AdditiveFit::new(problem, &self.low_rank.covariates)?;
         let low_rank = LowRank::solve(&self.low_rank, problem, &base, observer)?;
-        let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, observer)?;
+        let kernel = NetworkKernel::solve(&self.network_kernel, &self.amplitudes, problem, &base, observer)?;
         let wanted = WantedParts {
             neighbours: self.has(StackPart::ProfileNeighbours),
             kernel: self.has(StackPart::ProfileKernel),

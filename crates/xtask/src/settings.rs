@@ -107,6 +107,7 @@ const SOLVED_KEYS: [(&str, &[&str]); 3] = [
             "model.network_kernel.tolerance",
             "model.network_kernel.memory_mib",
             "model.parts",
+            "model.amplitudes",
             "model.profile.rank",
             "model.profile.memory_mib",
             "split.subset",

@@ -8,7 +8,7 @@
 use super::neighbourhood::Neighbourhoods;
 use crate::matrix::{Matrix, dot, gram, orthonormal_columns, product, symmetric_eigen};
 use crate::process::KernelFeatures;
-use crate::tensor::{Tensor, find, find_vector};
+use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_base::random::Rng;
 use rayon::prelude::*;
@@ -19,6 +19,8 @@ const SHARED: f32 = 0.03;
 const OVERSAMPLING: usize = 16;
 /// Rounds of subspace iteration.
 const ROUNDS: usize = 2;
+/// Tensor of the amplitudes.
+const AMPLITUDES: &str = "network_kernel.amplitudes";
 /// Eigenvalues below this multiple of the largest are rounding.
 const MIN_EIGENVALUE: f64 = 1e-6;
 
@@ -37,7 +39,7 @@ impl KernelFeatures {
         let mut vectors = Matrix::zeros(genes, 1);
         if mixed.is_empty() || columns == 0 {
             vectors.values_mut().fill(SHARED.sqrt());
-            return Self { vectors, residual: vec![0.0; genes] };
+            return Self::new(vectors, vec![0.0; genes]);
         }
         let by_neighbour = mixed.transposed(known);
         let mut rng = Rng::new(0, "features");
@@ -67,19 +69,23 @@ impl KernelFeatures {
             out[kept] = SHARED.sqrt();
             *residual = (mixed.variance(gene) - dot(row, row)).max(0.0);
         }
-        Self { vectors, residual }
+        Self::new(vectors, residual)
     }
 
-    pub(super) fn tensors(&self) -> [Tensor; 2] {
-        [
+    pub(super) fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = vec![
             Tensor::from_matrix("network_kernel.features", &self.vectors),
             Tensor::vector("network_kernel.rest", self.residual.clone()),
-        ]
+        ];
+        tensors.extend(self.amplitudes.iter().map(|values| Tensor::vector(AMPLITUDES, values.clone())));
+        tensors
     }
 
     pub(super) fn load(tensors: &[Tensor], genes: usize) -> Result<Self, Error> {
         let vectors = find(tensors, "network_kernel.features")?.matrix_with_rows(genes)?;
-        Ok(Self { vectors, residual: find_vector(tensors, "network_kernel.rest", genes)? })
+        let amplitudes =
+            if has(tensors, AMPLITUDES) { Some(find_vector(tensors, AMPLITUDES, genes)?) } else { None };
+        Ok(Self { vectors, residual: find_vector(tensors, "network_kernel.rest", genes)?, amplitudes })
     }
 }
 

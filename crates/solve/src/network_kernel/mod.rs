@@ -6,6 +6,7 @@
 //! over pairs of records ([`crate::process`]). The hyperparameters are chosen in [`trials`]; predictions come from
 //! [`tables`].
 
+mod amplitude;
 mod features;
 mod mixture;
 mod neighbourhood;
@@ -21,7 +22,8 @@ use crate::grid::Grid;
 use crate::model::{Choice, Problem, Solution, SolveObserver, SolvedOptions};
 use crate::pair_products::{PairForm, PairProducts};
 use crate::process::{ConjugateGradients, KernelFeatures, ProcessFields};
-use crate::tensor::{Tensor, find};
+use crate::tensor::{Tensor, find, has};
+use amplitude::Amplitudes;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, Cell, GeneSetsRef, Network};
 use neighbourhood::Neighbourhoods;
@@ -57,6 +59,8 @@ const MAX_STEPS: usize = 100;
 /// Name of the saved state.
 const PART: &str = "network-kernel";
 const PREFIX: &str = "network_kernel";
+/// Tensor of a saved state: 1 if amplitudes are used.
+const WITH_AMPLITUDES: &str = "with_amplitudes";
 
 impl SolvedOptions for NetworkKernelOptions {
     const NAME: &'static str = "network-kernel";
@@ -94,7 +98,7 @@ impl SolvedOptions for NetworkKernelOptions {
         observer: &mut dyn SolveObserver,
     ) -> Result<Box<dyn Solution>, Error> {
         let base = AdditiveFit::new(problem, &[])?;
-        let mut kernel = NetworkKernel::solve(self, problem, &base, observer)?.with_products();
+        let mut kernel = NetworkKernel::solve(self, &[], problem, &base, observer)?.with_products();
         drop(base);
         let fitted = kernel.predict(problem.train.sets.view());
         let noise = GeneNoise::estimate(problem.train, &fitted, problem.cell.genes().len());
@@ -155,8 +159,10 @@ pub(crate) struct NetworkKernel {
 pub(crate) struct KernelScratch(TripleCache);
 
 impl NetworkKernel {
+    /// Solves the process; `amplitudes` names features that amplitudes may be expected from.
     pub(crate) fn solve(
         options: &NetworkKernelOptions,
+        amplitudes: &[String],
         problem: Problem<'_>,
         base: &AdditiveFit,
         observer: &mut dyn SolveObserver,
@@ -173,8 +179,18 @@ impl NetworkKernel {
             KernelFeatures::of_networks(&networks, mixture, &grid.genes(), gene_count, options.rank)
         };
 
-        let saved = observer.saved(PART).filter(|saved| TriedMixture::is_in(saved));
+        let mut amplitudes = Amplitudes::expected(amplitudes, problem.cell, sets, &base.residuals);
+        let scaled = |features: KernelFeatures, amplitudes: &Option<Amplitudes>| match amplitudes {
+            Some(amplitudes) => features.scaled(&amplitudes.values),
+            None => features,
+        };
+
+        let saved =
+            observer.saved(PART).filter(|saved| TriedMixture::is_in(saved) && has(saved, WITH_AMPLITUDES));
         let tried = if let Some(saved) = &saved {
+            amplitudes =
+                amplitudes.filter(|_| find(saved, WITH_AMPLITUDES).is_ok_and(|flag| flag.values == [1.0]));
+            let features_of = |mixture: &[f32]| scaled(features_of(mixture), &amplitudes);
             TriedMixture::load(saved, names.len(), features_of, observer)?
         } else {
             // Weights of the first networks; those of the others are 0.
@@ -184,22 +200,29 @@ impl NetworkKernel {
                 weights.resize(names.len(), 0.0);
                 weights
             };
-            let mut try_mixture = |mixture: Vec<f32>| {
-                let features = features_of(&mixture);
+            let all = mixture(names.len());
+            let features = features_of(&all);
+            amplitudes = amplitudes.filter(|found| found.improve(&features, base, sets, &scores));
+            let mut try_mixture = |mixture: Vec<f32>, features: KernelFeatures| {
+                let features = scaled(features, &amplitudes);
                 TriedMixture::new(mixture, features, (grid, sets, &scores), problem.val, observer)
             };
-            let tried = try_mixture(mixture(names.len()));
+            let tried = try_mixture(all, features);
             // Annotations may explain the similarity of known genes without helping predictions, so they are validated.
             let network_count = names.len() - options.annotations.len();
             if tried.mixture[network_count..].iter().any(|&weight| weight > 0.0) {
-                let without = try_mixture(mixture(network_count));
+                let mixture = mixture(network_count);
+                let features = features_of(&mixture);
+                let without = try_mixture(mixture, features);
                 if without.pearson() > tried.pearson() { without } else { tried }
             } else {
                 tried
             }
         };
         drop(networks);
-        let tried_tensors = tried.tensors();
+        let with_amplitudes =
+            Tensor::vector(WITH_AMPLITUDES, vec![f32::from(u8::from(amplitudes.is_some()))]);
+        let tried_tensors = [&tried.tensors()[..], &[with_amplitudes]].concat();
         let setting = tried.setting();
         let TriedMixture { mixture, features, fields, gradients, .. } = tried;
 
@@ -234,6 +257,7 @@ impl NetworkKernel {
         if fields.triples.is_some() {
             choices.push(Choice::new("network_kernel.single", f64::from(setting.single)));
         }
+        choices.extend(amplitudes.into_iter().flat_map(|amplitudes| amplitudes.choices));
         let tables = PosteriorTables::new(fields, &gradients.solution, features, grid, setting);
         let (mean, sd, deviation) = (mean as f32, sd as f32, DeviationModel::default());
         Ok(Self { tables, mean, sd, setting, mixture, products: None, deviation, choices })

@@ -176,7 +176,7 @@ impl PosteriorTables {
     }
 
     pub(super) fn tensors(&self) -> Vec<Tensor> {
-        let mut tensors = self.features.tensors().to_vec();
+        let mut tensors = self.features.tensors();
         if let Some(pairs) = &self.pairs {
             tensors.push(Tensor::from_matrix("network_kernel.pairs", &pairs.rows));
             tensors.push(Tensor::vector("network_kernel.pair_counts", pairs.counts.clone()));
@@ -255,7 +255,7 @@ mod tests {
         let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
         let residual = numbers(genes as usize).iter().map(|x| x.abs()).collect();
         let features =
-            KernelFeatures { vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)), residual };
+            KernelFeatures::new(Matrix::new(genes as usize, 3, numbers(3 * genes as usize)), residual);
         let mut sets = GeneSets::default();
         (1..genes).for_each(|b| (0..b).filter(|a| (a + b) % 3 > 0).for_each(|a| sets.push(&[a, b])));
         for (a, b) in [(0, 1), (0, 2), (3, 5)] {

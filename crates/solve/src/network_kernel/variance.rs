@@ -97,7 +97,9 @@ impl TripleVariance {
         let (squares, sums) = squared(features, &known);
         let count = known.len().max(1) as f32;
         let prior: Vec<f32> = (0..features.genes())
-            .map(|gene| squares.row(gene).iter().sum::<f32>() + setting.nugget + features.residual[gene])
+            .map(|gene| {
+                squares.row(gene).iter().sum::<f32>() + features.unshared_variance(gene, setting.nugget)
+            })
             .collect();
         let of_row =
             |&(a, b): &(u32, u32)| row_variance(prior[a as usize], prior[b as usize], setting.single);

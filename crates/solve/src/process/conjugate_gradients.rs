@@ -204,7 +204,7 @@ mod tests {
 
     fn features(genes: usize, rng: &mut Rng) -> KernelFeatures {
         let vectors = Matrix::new(genes, 4, (0..genes * 4).map(|_| 0.5 * rng.normal() as f32).collect());
-        KernelFeatures { vectors, residual: (0..genes).map(|_| 0.2 * rng.unit() as f32).collect() }
+        KernelFeatures::new(vectors, (0..genes).map(|_| 0.2 * rng.unit() as f32).collect())
     }
 
     /// Compares products of gene matrices with the dense kernel over pairs of records, for one noise and for several at once.

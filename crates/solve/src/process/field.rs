@@ -287,7 +287,8 @@ impl QueryKernel {
         genes.dedup();
         let mut kernel = product(&features.vectors, features.select(&genes).transposed());
         for (column, &gene) in genes.iter().enumerate() {
-            let variance = kernel.get(gene as usize, column) + nugget + features.residual[gene as usize];
+            let variance =
+                kernel.get(gene as usize, column) + features.unshared_variance(gene as usize, nugget);
             kernel.set(gene as usize, column, variance);
         }
         let index = |gene: u32| genes.binary_search(&gene).unwrap_or_default();

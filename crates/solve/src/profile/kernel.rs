@@ -151,7 +151,7 @@ pub(super) fn features(similarities: &Matrix<f32>, networks: &KernelFeatures, ra
         (own + NETWORKS * dot(networks, networks) - dot(row, row)).max(0.0)
     };
     let residual = unshared.iter().enumerate().map(left_over).collect();
-    KernelFeatures { vectors, residual }
+    KernelFeatures::new(vectors, residual)
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
             similarities.set(b, a, similarity);
         }
         let vectors = Matrix::new(genes, 3, (0..genes * 3).map(|_| rng.normal() as f32).collect());
-        let networks = KernelFeatures { vectors, residual: (0..genes).map(|_| rng.unit() as f32).collect() };
+        let networks = KernelFeatures::new(vectors, (0..genes).map(|_| rng.unit() as f32).collect());
         let own = |gene: usize| f64::from(OWN + NETWORKS * networks.residual[gene]);
         let similarity = |a: usize, b: usize| -> f64 {
             let profiles = f64::from(similarities.get(a, b));
@@ -236,7 +236,7 @@ mod tests {
                 similarities.set(b, a, similarity);
             }
         }
-        let networks = KernelFeatures { vectors: Matrix::zeros(genes, 1), residual: vec![1.0; genes] };
+        let networks = KernelFeatures::new(Matrix::zeros(genes, 1), vec![1.0; genes]);
         let found = features(&similarities, &networks, 4);
         assert_eq!(found.vectors.columns(), 4);
         for gene in 0..genes {

@@ -517,3 +517,57 @@ fn a_stack_of_an_earlier_version_is_loaded() {
         assert!((found - expected).abs() < 1e-4, "{found} {expected}");
     }
 }
+
+/// The interactions of a gene are proportional to its amplitude, which the feature determines.
+#[test]
+fn amplitudes_are_used_if_features_determine_them() {
+    let mut rng = Rng::new(5, "amplitudes");
+    let fitness: Vec<f32> = (0..GENES).map(|_| rng.normal() as f32).collect();
+    let unrelated: Vec<f32> = (0..GENES).map(|_| rng.normal() as f32).collect();
+    let amplitude: Vec<f64> = fitness.iter().map(|&fitness| (-0.8 * f64::from(fitness)).exp()).collect();
+    let mut parts = parts(|gene| gene >= 48);
+    for part in &mut parts {
+        for (set, score) in part.sets.view().iter().zip(&mut part.scores) {
+            *score = 0.3 * rng.normal()
+                + set.iter().map(|&gene| amplitude[gene as usize]).product::<f64>() * truth([set[0], set[1]]);
+        }
+    }
+    let cell = |values: &[f32]| {
+        let features = Features::new(GENES, vec!["fitness".to_owned()], values.to_vec()).unwrap();
+        cell().with_features(Some(features)).unwrap()
+    };
+    let without = StackOptions { amplitudes: Vec::new(), ..Default::default() };
+    let (_, before) = solve(&without, &parts, &cell(&fitness));
+    let (solution, with) = solve(&StackOptions::default(), &parts, &cell(&fitness));
+    assert!(with > before + 0.02, "with {with}, without {before}");
+    assert!(chosen(&*solution, "network_kernel.amplitude.fitness") < -0.3);
+    assert!(solution.tensors().iter().any(|tensor| tensor.name == "network_kernel.amplitudes"));
+    // The kernel by itself does not use them.
+    let (kernel, _) = solve(&NetworkKernelOptions::default(), &parts, &cell(&fitness));
+    assert!(!kernel.tensors().iter().any(|tensor| tensor.name == "network_kernel.amplitudes"));
+    // A feature without information is left out, or changes little.
+    let (_, plain) = solve(&StackOptions::default(), &parts, &cell(&unrelated));
+    assert!((plain - before).abs() < 0.05, "{plain} {before}");
+    let missing = StackOptions { amplitudes: vec!["size".to_owned()], ..Default::default() };
+    let error = missing.check(&cell(&fitness)).unwrap_err().to_string();
+    assert_eq!(error, "the dataset has no feature \"size\"; it has fitness");
+}
+
+#[test]
+fn a_stack_with_amplitudes_that_was_stopped_resumes_to_the_same_bits() {
+    let mut rng = Rng::new(6, "fitness");
+    let values = (0..GENES).map(|_| rng.normal() as f32).collect();
+    let features = Features::new(GENES, vec!["fitness".to_owned()], values).unwrap();
+    let cell = cell().with_features(Some(features)).unwrap();
+    let parts = parts(|_| false);
+    let problem = Problem { cell: &cell, train: &parts[0], val: &parts[1] };
+    let run = |from: &[(&'static str, Vec<Tensor>)]| {
+        let mut observer = SavedStates { from: from.to_vec(), ..SavedStates::default() };
+        let solution = StackOptions::default().solve(problem, &mut observer).unwrap();
+        (solution.tensors(), observer.states)
+    };
+    let (whole, states) = run(&[]);
+    for end in (1..=states.len()).step_by(7).chain([states.len()]) {
+        assert!(run(&states[..end]).0 == whole, "after {end} states");
+    }
+}
