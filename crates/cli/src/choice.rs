@@ -29,7 +29,7 @@ pub(crate) fn model() -> impl TypedValueParser<Value = ModelEntry> {
 
 /// A model that is trained step by step, of those there are.
 pub(crate) fn trained_model() -> impl TypedValueParser<Value = ModelEntry> {
-    let trained = MODELS.iter().filter(|entry| !entry.is_solved);
+    let trained = MODELS.iter().filter(|entry| entry.has_epochs());
     choice(trained.map(|entry| (entry.name, *entry, entry.summary)).collect())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
     choice(Mode::ALL.map(|mode| (mode.name(), mode, help(mode))).to_vec())
 }
 
-/// Which perturbations are imported.
+/// Perturbations to import.
 pub(crate) fn alleles() -> impl TypedValueParser<Value = Alleles> {
     choice(vec![
         ("deletion", Alleles::Deletion, "Samples whose every gene was deleted"),

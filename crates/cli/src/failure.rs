@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// A fault of the request; the message says what to do instead.
+/// A fault of the request; the message has the next step.
 pub(crate) fn request_error(message: impl Into<String>) -> Failure {
     Failure::verdict(exit::REQUEST, message)
 }

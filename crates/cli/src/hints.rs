@@ -1,4 +1,4 @@
-//! What to write instead of what was not understood: options of other programs, commands of a group without its name.
+//! Suggestions for arguments that were not understood: options of other programs, commands of a group without its name.
 
 use crate::command::Cli;
 use clap::CommandFactory as _;

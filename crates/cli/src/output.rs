@@ -1,4 +1,4 @@
-//! Output files that are whole or absent, and that replace nothing but outputs of the same kind.
+//! Output files that are complete or absent, and that replace nothing but outputs of the same kind.
 
 use crate::failure::{Context as _, Result, request_error};
 use clap::Args;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Kind of an output; a file of another kind is not replaced without `--force`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OutputKind {
     /// An HTML report.
     Page,
     /// Collapsed stacks.
@@ -30,7 +30,7 @@ pub(crate) struct ForceArg {
 
 /// Refuses an output, before the work, that must not be replaced: an input of the command, a folder, a file of a dataset or a run, or,
 /// without `--force`, a file that is not of this kind. Devices and pipes are written to. `-` is standard output.
-pub(crate) fn check(path: &Path, kind: Kind, inputs: &[&Path], force: ForceArg) -> Result<()> {
+pub(crate) fn check(path: &Path, kind: OutputKind, inputs: &[&Path], force: ForceArg) -> Result<()> {
     if path == Path::new("-") {
         return Ok(());
     }
@@ -55,8 +55,8 @@ pub(crate) fn check(path: &Path, kind: Kind, inputs: &[&Path], force: ForceArg) 
         return Ok(());
     }
     refuse(match kind {
-        Kind::Trace => "exists; add --force to replace it",
-        Kind::Page | Kind::Stacks => {
+        OutputKind::Trace => "exists; add --force to replace it",
+        OutputKind::Page | OutputKind::Stacks => {
             "exists and is not an output of this kind that knockout made; add --force to replace it"
         }
     })
@@ -83,18 +83,18 @@ fn belongs_to_folder(path: &Path) -> bool {
         || folders.next().is_some_and(|folder| has(folder, &SIGNS[..1]))
 }
 
-fn is_of_kind(path: &Path, kind: Kind) -> bool {
+fn is_of_kind(path: &Path, kind: OutputKind) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut head));
     let text = String::from_utf8_lossy(&head);
     match kind {
         _ if read.is_err() => false,
-        Kind::Page => {
+        OutputKind::Page => {
             let title = text.split("</title>").next().unwrap_or_default();
             text.starts_with("<!doctype html>") && title.contains(" – knockout")
         }
         // Every line is frames and a number; the last one read may be cut.
-        Kind::Stacks => {
+        OutputKind::Stacks => {
             let is_stack = |line: &str| {
                 let count = line.rsplit_once(' ').map(|(_, count)| count);
                 count
@@ -103,7 +103,7 @@ fn is_of_kind(path: &Path, kind: Kind) -> bool {
             let whole = text.rfind('\n').map_or("", |end| &text[..end]);
             !whole.is_empty() && whole.lines().all(is_stack)
         }
-        Kind::Trace => false,
+        OutputKind::Trace => false,
     }
 }
 

@@ -51,7 +51,7 @@ struct Preset {
     keys: BTreeMap<String, Value>,
 }
 
-/// What a configuration starts from, read.
+/// Start of a configuration, as read.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     /// The model that it names.

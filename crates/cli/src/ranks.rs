@@ -96,7 +96,7 @@ impl Placement {
         let idle = cores.saturating_sub(available * on_host);
         let cost = match self.threads() {
             _ if !self.is_bound() => return None,
-            threads if threads > available => format!("where its {threads} threads take turns"),
+            threads if threads > available => format!("which its {threads} threads share"),
             _ if idle > 0 => format!("and {idle} of them do nothing"),
             _ => return None,
         };
@@ -112,7 +112,7 @@ impl Placement {
 #[cfg(debug_assertions)]
 pub(crate) fn panic_if_asked(ranks: &Ranks, step: u64) {
     let asked = std::env::var("KNOCKOUT_TEST_PANIC").ok();
-    assert!(asked.is_none_or(|asked| asked != format!("{}:{step}", ranks.rank())), "a test asked for it");
+    assert!(asked.is_none_or(|asked| asked != format!("{}:{step}", ranks.rank())), "a test requested it");
 }
 
 /// Release builds do not panic when asked.
@@ -154,7 +154,7 @@ mod tests {
         assert!(warning.contains("--bind-to none") && warning.contains("slot:PE=8"), "{warning}");
         let threads = Placement { asked: Some(4), ..bound };
         let warning = threads.warning().unwrap();
-        assert!(warning.contains("to 1 of 16 cores, where its 4 threads take turns"), "{warning}");
+        assert!(warning.contains("to 1 of 16 cores, which its 4 threads share"), "{warning}");
     }
 
     #[test]

@@ -125,6 +125,16 @@ impl Ui {
         }
     }
 
+    /// Prints the result: a page as text for people, `json` as one document for programs.
+    #[cfg(feature = "lab")]
+    pub(crate) fn page(
+        &self,
+        page: impl FnOnce() -> knockout_report::page::Page,
+        json: &impl serde::Serialize,
+    ) -> Result<()> {
+        self.result(|| page().to_text(), json)
+    }
+
     /// Prints text to standard output as it is.
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
         if self.is_silent() {

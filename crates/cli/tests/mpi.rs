@@ -349,7 +349,7 @@ fn threads_that_the_launcher_bound_to_one_core_are_warned_of() {
     let ended = wait(command.spawn().unwrap());
     let said = text(&ended.stderr);
     assert!(ended.status.success(), "{said}");
-    let is_warned = said.contains("cores, where its 2 threads take turns; add --bind-to none to mpirun");
+    let is_warned = said.contains("cores, which its 2 threads share; add --bind-to none to mpirun");
     // MPICH does not read Open MPI's variable, and binds nothing.
     assert_eq!(is_warned, said.contains("2 thread(s) each, bound to 1 of "), "{said}");
     assert!(is_warned || std::env::var_os("KNOCKOUT_MPIRUN").is_some(), "{said}");

@@ -9,7 +9,7 @@
 //! use knockout_models::{MODELS, ModelEntry};
 //!
 //! let dango = ModelEntry::find("dango", MODELS)?;
-//! assert!(!dango.is_solved);
+//! assert!(dango.has_epochs());
 //! assert!(ModelEntry::find("dnago", MODELS).is_err());
 //! # Ok::<(), knockout_base::error::Error>(())
 //! ```

@@ -80,6 +80,12 @@ impl ModelEntry {
         })
     }
 
+    /// Returns whether the model is trained in epochs of steps, which can be profiled and which a budget can limit. Other models are
+    /// solved as a whole.
+    pub fn has_epochs(&self) -> bool {
+        !self.is_solved
+    }
+
     fn names(models: &[Self]) -> String {
         models.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
     }

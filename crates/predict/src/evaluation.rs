@@ -10,6 +10,9 @@ use knockout_data::screen::{Bounds, Dataset, Part, Split};
 use knockout_train::metrics::Metrics;
 use serde::Serialize;
 
+/// Name of the mean of several models' predictions.
+pub const ENSEMBLE: &str = "ensemble";
+
 /// A model's predictions for the rows of a part, in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Model<'a> {
@@ -78,7 +81,7 @@ pub struct Comparison {
     pub against: String,
     /// Pearson of the first minus that of the second; `None` where a correlation is undefined.
     pub pearson: Option<Difference>,
-    /// The same difference of the mean squared errors: below 0 where the first is better.
+    /// Mean squared error of the first minus that of the second: below 0 where the first is better.
     pub mse: Option<Difference>,
 }
 

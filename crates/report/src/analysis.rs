@@ -83,7 +83,7 @@ fn page(analysis: &Analysis) -> Page {
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
-        figures: Vec::new(),
+        ..Page::default()
     }
 }
 

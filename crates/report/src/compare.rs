@@ -113,7 +113,7 @@ pub(crate) fn headings(comparison: &Comparison) -> [(String, About); 3] {
     ]
 }
 
-/// Says that times are means, where they are of several.
+/// Notes that times are means, where they are of several.
 fn mean(comparison: &Comparison) -> &'static str {
     match unit(comparison) {
         Unit::Each(_) => " (mean)",

@@ -1,9 +1,16 @@
-//! Findings as text, JSON and HTML.
+//! Values of the libraries as text, Markdown, HTML and JSON.
 //!
-//! A finding becomes a [`page::Page`]: facts, sentences, tables, charts and interactive pictures. The page renders itself as text
-//! ([`page::Page::sections_to_text`]) or HTML ([`page::Page::to_html`]). Functions such as [`analysis_text`] and [`analysis_html`] do both steps;
-//! those that end in `_json` return the documents of `--json`, which are interface and hold the findings themselves. Figures are
-//! computed in [`knockout_analyze`]; sentences about them are written here, in one module.
+//! A value becomes a [`page::Page`]: one sentence that answers the question, a picture, tables and charts. The page renders itself with
+//! [`to_text`](page::Page::to_text), [`to_markdown`](page::Page::to_markdown) and [`to_html`](page::Page::to_html), which returns one file that
+//! loads nothing else.
+//!
+//! | source | pages |
+//! |---|---|
+//! | traces, profiles, experiments, logs | functions of this module, such as [`analysis_html`], [`run_text`] and [`experiment_markdown`] |
+//! | datasets, runs, predictions, benchmarks | functions value to page in the module `lab`, with the feature `lab` |
+//!
+//! Functions that end in `_json` and structs that end in `Document` are the documents of `--json`, which are interface. Figures are computed
+//! by the other crates; sentences about them are written here.
 //!
 //! ```
 //! use knockout_report::page::{Column, Fact, Page, Section, Table};
@@ -24,6 +31,8 @@ mod collapsed;
 mod compare;
 mod document;
 mod experiment;
+#[cfg(feature = "lab")]
+pub mod lab;
 mod logs;
 mod overview;
 pub mod page;

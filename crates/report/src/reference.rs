@@ -49,7 +49,7 @@ fn render_categories(reference: &Reference, out: &mut String) -> std::fmt::Resul
 fn render_operations(reference: &Reference, out: &mut String) -> std::fmt::Result {
     heading(out, "TOP 10 OPERATIONS PER CATEGORY")?;
     let operations = reference.operations();
-    // Of the five largest; what the rules could not place has no section.
+    // Of the five largest; events without a category have no section.
     for time in reference.categories().iter().take(5) {
         let mut largest =
             operations.iter().filter(|operation| operation.category == time.category).take(10).peekable();

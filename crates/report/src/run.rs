@@ -80,7 +80,7 @@ fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&R
         findings: profile.findings.iter().map(run_finding).collect(),
         warnings: profile.warnings.iter().map(run_warning).collect(),
         sections,
-        figures: Vec::new(),
+        ..Page::default()
     }
 }
 

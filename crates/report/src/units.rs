@@ -70,6 +70,11 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// Formats seconds with a fitting unit, from seconds to days.
+pub fn duration_of_seconds(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
 /// Draws a horizontal bar of a share of `width` columns, to an eighth of a column.
 pub fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

@@ -2,19 +2,18 @@
 
 use crate::choice;
 use crate::command::data;
-use crate::command::evaluate::{BootstrapArgs, table};
+use crate::command::evaluate::BootstrapArgs;
 use crate::failure::{Context as _, Result};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_base::files::StagedFolder;
 use knockout_base::stats::pearson;
-use knockout_data::screen::{Bounds, Dataset, Division, Part, Scheme, Split, SplitSpec};
+use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_predict::baseline::{Baseline, Baselines, Fitted};
-use knockout_predict::evaluation::{Figure, Measured, Model, Row, Spread, Unseen, rows_of};
+use knockout_predict::evaluation::{Figure, Measured, Model, Spread, Unseen, rows_of};
 use knockout_predict::predictions::Predictions;
-use serde::Serialize;
-use std::fmt::Write as _;
+use knockout_report::lab::{BaselineDocument, BaselineRow, baseline_page, correlation};
 use std::path::{Path, PathBuf};
 
 /// Fit the baselines that every network must beat, from the mean to the stack
@@ -57,36 +56,6 @@ pub(crate) struct BaselineArgs {
     bootstrap: BootstrapArgs,
 }
 
-#[derive(Serialize)]
-struct BaselineDocument {
-    schema: u32,
-    dataset: String,
-    data_hash: String,
-    split: &'static str,
-    split_seed: u64,
-    part: &'static str,
-    train: usize,
-    val: usize,
-    resamples: usize,
-    rows: Vec<BaselineRow>,
-    left_out: Vec<&'static str>,
-    spread: Vec<Spread>,
-    unseen_genes: usize,
-    unseen_records: usize,
-    #[serde(flatten)]
-    bounds: Bounds,
-    out: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct BaselineRow {
-    #[serde(flatten)]
-    row: Row,
-    alpha: Option<f64>,
-    epochs: Option<usize>,
-    seed: Option<u64>,
-}
-
 /// Everything fitted on one split: a baseline, the seed of its weights, what came of it.
 struct Climbed {
     split: Split,
@@ -112,8 +81,7 @@ pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> Result<()> {
         staged.commit().with_context(|| format!("could not write {}", out.display()))?;
     }
     let shown = describe(&dataset, args, part, &climbed);
-    let unseen = Unseen { genes: shown.unseen_genes, records: shown.unseen_records };
-    ui.result(|| text(&shown, unseen), &shown)
+    ui.page(|| baseline_page(&shown), &shown)
 }
 
 fn climb(
@@ -141,7 +109,7 @@ fn climb(
             bar.set_message(baseline.name());
             let started = std::time::Instant::now();
             let one = baselines.fit(baseline, rows, seed.unwrap_or(0), &|epoch| {
-                let r = table::correlation(epoch.validation_pearson);
+                let r = correlation(epoch.validation_pearson);
                 bar.set_message(format!("{}: epoch {}, val Pearson {r}", baseline.name(), epoch.epoch));
                 tracing::debug!("{} epoch {}: val Pearson {r}", baseline.name(), epoch.epoch);
             })?;
@@ -245,46 +213,4 @@ fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbe
         }
     }
     spreads
-}
-
-fn text(shown: &BaselineDocument, unseen: Unseen) -> String {
-    let rows: Vec<Row> = shown.rows.iter().map(|row| row.row.clone()).collect();
-    let mut page = format!("{}, ", shown.dataset);
-    page.push_str(&table::heading(&rows, shown.split, shown.split_seed, shown.part, Some(unseen)));
-    page.push_str(&table::rows(&rows));
-    page.push_str(&table::bounds(&shown.bounds));
-    page.push('\n');
-    for row in &shown.rows {
-        if let Some(alpha) = row.alpha {
-            writeln!(page, "{}: alpha {alpha} chosen on the val part", row.row.name).ok();
-        }
-        if let (Some(epochs), Some(seed)) = (row.epochs, row.seed) {
-            writeln!(page, "{}: seed {seed}, stopped on the val part, epoch {epochs} kept", row.row.name)
-                .ok();
-        }
-    }
-    match shown.part {
-        "val" => page.push_str("these choices were made on the part shown: its figures flatter\n"),
-        "train" => page.push_str("everything was fitted to the part shown: its figures flatter\n"),
-        _ => (),
-    }
-    for (needs_queries, why) in [
-        (true, "no training sample has a query pair"),
-        (false, "networks or a validation part to choose settings on are missing"),
-    ] {
-        let missing = Baseline::ALL.iter().filter(|baseline| baseline.needs_queries() == needs_queries);
-        let missing = missing.map(|baseline| baseline.name()).filter(|name| shown.left_out.contains(name));
-        let missing: Vec<&str> = missing.collect();
-        if !missing.is_empty() {
-            writeln!(page, "left out: {} ({why})", missing.join(", ")).ok();
-        }
-    }
-    if !shown.spread.is_empty() {
-        page.push('\n');
-        page.push_str(&table::spreads(&shown.spread));
-    }
-    if let Some(out) = &shown.out {
-        writeln!(page, "\nprediction files are in {}", out.display()).ok();
-    }
-    page
 }

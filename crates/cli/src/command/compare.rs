@@ -3,7 +3,7 @@
 
 use crate::exit::{DATA, INCOMPARABLE, REGRESSED};
 use crate::failure::{Context as _, Failure, Result, request_error};
-use crate::output::{self, ForceArg, Kind, write_text};
+use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::profile::{RunComparison, RunProfile};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         return Err(request_error(format!("--fail-above {ratio} is not a ratio; 1.10 allows ten per cent")));
     }
     if let Some(path) = &args.html {
-        output::check(path, Kind::Page, &[&args.a, &args.b], args.force)?;
+        output::check(path, OutputKind::Page, &[&args.a, &args.b], args.force)?;
     }
     if let Some(path) = [&args.a, &args.b].into_iter().find(|path| !is_there(path)) {
         return Err(request_error(format!("{} does not exist", path.display())));

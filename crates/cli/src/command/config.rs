@@ -20,7 +20,7 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    Show(ShowArgs),
+    Show(ConfigShowArgs),
 }
 
 /// Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied
@@ -33,7 +33,7 @@ enum ConfigCommand {
   knockout config show --preset tiny synth.screen.samples=500
   knockout config show --model dango --data yeast optimiser.learning_rate=0.003
   knockout config show --data yeast --preset 082")]
-struct ShowArgs {
+struct ConfigShowArgs {
     /// The model; a preset or a configuration may name it
     #[arg(long, value_name = "MODEL", value_parser = choice::model(), requires = "data")]
     model: Option<ModelEntry>,

@@ -7,6 +7,7 @@ use crate::ui::Ui;
 use clap::Args;
 use knockout_base::files::create_folder;
 use knockout_data::screen::Summary;
+use knockout_report::lab::{DeletionDocument, dataset_page, deletion_page};
 use knockout_sources::synth;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ struct DemoDocument {
     schema: u32,
     dataset: PathBuf,
     summary: Summary,
-    deletion: data::Deleted,
+    deletion: DeletionDocument,
     /// The experiment's page.
     report: PathBuf,
     insights: Vec<String>,
@@ -46,13 +47,15 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     data::make_synthetic(&yeast, &args.preset, &config, 0, &overrides.keys, ui)?;
     ui.note("2. opening it again, every checksum verified");
     let dataset = data::open(&yeast)?;
-    ui.note("3. measuring every model in every mode, and the switches that could make it faster, in turns");
+    ui.note(
+        "3. measuring every model in every mode, and the switches that could make it faster, interleaved",
+    );
     let finished = experiment::measure(&ExperimentArgs::of_demo(&yeast, &measured), ui)?;
     let shown = DemoDocument {
         schema: 1,
         dataset: yeast,
         summary: Summary::of(&dataset, knockout_data::screen::DEFAULT_SPLIT_SEED),
-        deletion: data::delete_sample(&dataset, dataset.samples.len() / 2),
+        deletion: DeletionDocument::of_sample(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
         insights: knockout_report::insight_texts(&finished.experiment),
         next_steps: knockout_report::next_step_texts(&finished.experiment),
@@ -70,8 +73,8 @@ fn text(shown: &DemoDocument) -> String {
         "{}\n{}\nwhat the experiment found:\n{}\nwhat to do next:\n{}\n\
          the dataset is in {yeast}; next: `knockout train {yeast}` (the stack, in seconds), `knockout data show {yeast}`\n\
          the report is in {report}; open it in a browser\n",
-        data::show_text(&shown.summary),
-        data::deletion_text(&shown.deletion),
+        dataset_page(&shown.summary).to_text(),
+        deletion_page(&shown.deletion).to_text(),
         list(&shown.insights),
         list(&shown.next_steps),
         yeast = shown.dataset.display(),

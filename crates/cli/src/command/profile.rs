@@ -5,7 +5,7 @@ use super::trace::analyze_recorded;
 use super::train::{Choices, configure, on_workers_of};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _};
-use crate::output::{self, ForceArg, Kind, write_text};
+use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
@@ -90,7 +90,7 @@ const WARM_UP: u64 = 2;
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     let (schedule, steps) = schedule(args)?;
     if let Some(path) = &args.html {
-        output::check(path, Kind::Page, &output::paths(&args.against), args.force)?;
+        output::check(path, OutputKind::Page, &output::paths(&args.against), args.force)?;
     }
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;

@@ -9,17 +9,12 @@ use crate::output::write_in;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::sweep::{
-    self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest,
-};
+use knockout_bench::trials::sweep::{self, Axis, SweepOutcome, SweepProgress, SweepRequest};
 use knockout_models::ModelEntry;
-use knockout_report::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
-use knockout_report::units::{count, duration, figure};
-use knockout_train::run::MetricsLine;
+use knockout_report::lab::{SweepDocument, sweep_page};
+use knockout_report::units::{count, duration_of_seconds as time, figure};
 use knockout_train::run::dataset_word;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,15 +48,6 @@ pub(crate) struct SweepArgs {
     settings: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct SweepDocument<'a> {
-    #[serde(flatten)]
-    sweep: &'a Sweep,
-    out: &'a Path,
-    complete: bool,
-    ranking: &'a [usize],
-}
-
 pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let axes = args.settings.iter().map(|text| text.parse::<Axis>()).collect::<Result<Vec<_>, _>>()?;
     let out = args.out.clone().unwrap_or_else(|| {
@@ -80,14 +66,15 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let interrupt = Interrupt::install()?;
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| search(&request, &stop, ui))?;
-    write_in(&request.out, "report.html", &page(&request, &outcome))?;
+    let page = || sweep_page(&outcome, &request.dataset, &request.out);
+    write_in(&request.out, "report.html", &page().to_html())?;
     let shown = SweepDocument {
         sweep: &outcome.sweep,
         out: &request.out,
         complete: !outcome.is_stopped,
         ranking: &outcome.ranking,
     };
-    ui.result(|| text(&request, &outcome), &shown)?;
+    ui.page(page, &shown)?;
     if outcome.is_stopped {
         let message = "interrupted and saved; run the same command again to resume";
         return Err(Failure::verdict(INTERRUPTED, message));
@@ -130,115 +117,3 @@ fn search(request: &SweepRequest, stop: &Stop, ui: &Ui) -> Result<SweepOutcome> 
 
 /// Time between lines about epochs.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-
-fn time(seconds: f64) -> String {
-    duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
-}
-
-/// The settings, best first.
-fn table(outcome: &SweepOutcome) -> Table {
-    let columns = [
-        Column::text("settings"),
-        Column::number("rung"),
-        Column::number("val Pearson"),
-        Column::number("epochs"),
-        Column::number("CPU time"),
-        Column::text("state"),
-    ];
-    Table::new(columns).with_rows(outcome.ranking.iter().map(|&index| cells(&outcome.sweep, index)))
-}
-
-fn name(candidate: &Candidate) -> String {
-    if candidate.keys.is_empty() { "defaults".to_owned() } else { candidate.keys.join(" ") }
-}
-
-fn cells(sweep: &Sweep, index: usize) -> [String; 6] {
-    let candidate = &sweep.candidates[index];
-    let last = candidate.trials.last();
-    let dash = || "–".to_owned();
-    let state = match last {
-        _ if sweep.chosen == Some(index) => "chosen",
-        None => "not started",
-        Some(trial) if trial.failure.is_some() => "diverged",
-        Some(trial) if trial.is_finished => "trained to its end",
-        Some(_) if candidate.trials.len() == sweep.rungs.len() => "on the last rung",
-        Some(_) => "left behind",
-    };
-    [
-        name(candidate),
-        format!("{}/{}", candidate.trials.len(), sweep.rungs.len()),
-        last.map_or_else(dash, |trial| figure(trial.validation_pearson)),
-        last.map_or_else(dash, |trial| trial.epochs.to_string()),
-        last.map_or_else(dash, |trial| time(trial.cpu_seconds)),
-        state.to_owned(),
-    ]
-}
-
-fn text(request: &SweepRequest, outcome: &SweepOutcome) -> String {
-    let sweep = &outcome.sweep;
-    let mut page = table(outcome).to_text();
-    let Some(chosen) = sweep.chosen else { return page };
-    let candidate = &sweep.candidates[chosen];
-    let run = request.out.join(&candidate.run);
-    writeln!(page, "\nchosen by the validation part: {}", name(candidate)).ok();
-    writeln!(page, "its run: {}; report.html is in {}", run.display(), request.out.display()).ok();
-    writeln!(page, "next: knockout evaluate {}", run.display()).ok();
-    writeln!(
-        page,
-        "or to its end: knockout train {} --model {} {}",
-        request.dataset.display(),
-        sweep.model,
-        candidate.keys.join(" ")
-    )
-    .ok();
-    page
-}
-
-/// Curves of the settings that came furthest.
-const MOST_CURVES: usize = 12;
-
-fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
-    let sweep = &outcome.sweep;
-    let series = |&index: &usize| {
-        let mut cpu_seconds = 0.0;
-        let mut point = |line: &MetricsLine| {
-            cpu_seconds += line.times.map_or(0.0, |times| times.cpu_seconds);
-            (cpu_seconds, line.val.pearson.unwrap_or(f64::NAN))
-        };
-        let points = outcome.lines[index].iter().map(&mut point).collect();
-        Series { name: name(&sweep.candidates[index]), points }
-    };
-    let rungs = sweep.rungs.iter().zip(1..).map(|(rung, number)| {
-        format!(
-            "Rung {number}: {} settings, each up to {} of CPU time.",
-            rung.settings,
-            time(rung.cpu_seconds)
-        )
-    });
-    let chosen = sweep.chosen.map(|index| Fact::new("chosen", name(&sweep.candidates[index])));
-    let best = sweep.chosen.and_then(|index| sweep.candidates[index].trials.last()?.validation_pearson);
-    let page = Page {
-        title: format!("Sweep of {}", sweep.model),
-        subtitle: format!(
-            "{} settings on {}, {} of CPU time; chosen on the validation part alone",
-            sweep.candidates.len(),
-            dataset_word(&request.dataset),
-            time(sweep.budget_seconds)
-        ),
-        facts: chosen
-            .into_iter()
-            .chain(best.map(|best| Fact::new("validation Pearson", format!("{best:.4}"))))
-            .collect(),
-        findings: rungs.collect(),
-        sections: vec![Section::new("settings", "Settings").with(table(outcome))],
-        figures: vec![Figure::Chart(Chart {
-            title: "Validation Pearson by CPU time".to_owned(),
-            across: "CPU seconds".to_owned(),
-            series: outcome.ranking.iter().take(MOST_CURVES).map(series).collect(),
-            ..Chart::default()
-        })],
-        made_by: "knockout sweep".to_owned(),
-        ..Page::default()
-    };
-    page.to_html()
-}

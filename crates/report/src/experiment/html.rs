@@ -44,12 +44,12 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         title: format!("Experiment on {}", experiment.plan.dataset),
         subtitle: subtitle(experiment),
         made_by: "knockout experiment".to_owned(),
-        footnote: "All cells took the same batches in turns; intervals are over rounds.".to_owned(),
+        footnote: "All cells took the same batches, interleaved; intervals are over rounds.".to_owned(),
         facts: facts(experiment),
         findings: experiment.findings.iter().map(insight).collect(),
         warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
         sections,
-        figures: Vec::new(),
+        ..Page::default()
     };
     page.to_html()
 }

@@ -4,7 +4,7 @@ use super::{
     RANKS_NOTE, cell_table, decision_table, modes, part_table, rank_table, ranks_line, ratio_table, seconds,
     subtitle, switch_table,
 };
-use crate::page::{Column, Mark, Table, markdown_cell as escape};
+use crate::page::{Column, Table, markdown_cell as escape};
 use crate::sentence::{experiment_warning, insight, next_step};
 use crate::units::{percent, time};
 use knockout_analyze::profile::experiment::{Ablation, Breakdown, BreakdownRow, Experiment};
@@ -27,7 +27,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     two_ways(&mut out, experiment);
     components(&mut out, experiment);
     out.push_str("\n## Decisions\n\n");
-    table(&mut out, decision_table(experiment));
+    out.push_str(&decision_table(experiment).to_markdown());
     experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));
     out.push_str("\n## Next steps\n\n");
     list(&mut out, experiment.next_steps.iter().map(next_step));
@@ -44,22 +44,11 @@ fn list(out: &mut String, texts: impl Iterator<Item = String>) {
     }
 }
 
-/// Appends a table whose texts are not markup; marked cells are bold.
-fn table(out: &mut String, mut table: Table) {
-    for cell in table.rows.iter_mut().flatten() {
-        cell.text = escape(&cell.text);
-        if cell.mark == Some(Mark::Strong) {
-            cell.text = format!("**{}**", cell.text);
-        }
-    }
-    out.push_str(&table.to_markdown());
-}
-
 fn conditions(out: &mut String, experiment: &Experiment) {
-    out.push_str("\n## Conditions\n\nEqual for every cell; cells took the same batches in turns.\n\n");
+    out.push_str("\n## Conditions\n\nEqual for every cell; cells took the same batches, interleaved.\n\n");
     let ranks = ranks_line(experiment).map(|line| ["ranks".to_owned(), line]);
     let rows = experiment.conditions.iter().map(|(name, value)| [name.clone(), value.clone()]).chain(ranks);
-    table(out, Table::new(["condition", "value"].map(Column::text)).with_rows(rows));
+    out.push_str(&Table::new(["condition", "value"].map(Column::text)).with_rows(rows).to_markdown());
 }
 
 fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
@@ -72,11 +61,11 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
         }
         out.push('\n');
     }
-    table(out, cell_table(cells()));
+    out.push_str(&cell_table(cells()).to_markdown());
     let ratios = ratio_table(experiment.ratios.iter().filter(|ratio| ratio.mode == mode));
     if !ratios.is_empty() {
         out.push('\n');
-        table(out, ratios);
+        out.push_str(&ratios.to_markdown());
     }
 }
 
@@ -84,7 +73,7 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
 fn ranks(out: &mut String, experiment: &Experiment) {
     if !experiment.ranks.is_empty() {
         write!(out, "\n## Ranks\n\n{RANKS_NOTE}\n\n").ok();
-        table(out, rank_table(experiment));
+        out.push_str(&rank_table(experiment).to_markdown());
     }
 }
 
@@ -121,7 +110,7 @@ fn two_ways(out: &mut String, experiment: &Experiment) {
     for parts in &experiment.decomposition {
         writeln!(out, "\n{} ({}), {} per step:\n", parts.name, parts.processor, seconds(&parts.step_s))
             .unwrap_or_default();
-        table(out, part_table(parts));
+        out.push_str(&part_table(parts).to_markdown());
     }
 }
 
@@ -149,7 +138,7 @@ fn components(out: &mut String, experiment: &Experiment) {
         };
         [(*name).to_owned()].into_iter().chain(experiment.breakdown.iter().map(cell)).collect::<Vec<_>>()
     });
-    table(out, Table::new(columns).with_rows(rows));
+    out.push_str(&Table::new(columns).with_rows(rows).to_markdown());
 }
 
 fn options(out: &mut String, ablation: &Ablation) {
@@ -160,7 +149,7 @@ fn options(out: &mut String, ablation: &Ablation) {
         seconds(&ablation.baseline_s_per_sample)
     )
     .unwrap_or_default();
-    table(out, switch_table(ablation));
+    out.push_str(&switch_table(ablation).to_markdown());
     if !ablation.not_applicable.is_empty() {
         out.push_str("\nNot applicable:\n\n");
         for (name, reason) in &ablation.not_applicable {

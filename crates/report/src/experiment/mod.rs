@@ -69,7 +69,7 @@ pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
     let worlds: Vec<String> = experiment.worlds.iter().map(ToString::to_string).collect();
     (worlds.len() > 1).then(|| {
         format!(
-            "{}; in turns, each restarted in every round; batches are cut into the same shards, so that all compute the same",
+            "{}; interleaved, each restarted in every round; batches are cut into the same shards, so that all compute the same",
             worlds.join(", ")
         )
     })

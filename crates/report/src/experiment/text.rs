@@ -73,7 +73,7 @@ fn configuration(out: &mut String, experiment: &Experiment) {
     out.push_str("CONFIGURATION:\n");
     let row = |name: &str, value: String| (name.to_owned(), value);
     let steps = format!(
-        "{} rounds of {} steps after {} of warm-up; all cells in turns, on the same batches",
+        "{} rounds of {} steps after {} of warm-up; all cells interleaved, on the same batches",
         plan.rounds, plan.steps, plan.warmup
     );
     let rows =

@@ -49,6 +49,9 @@ impl Page {
             list(&mut out, &self.warnings);
             out.push_str("</section>\n");
         }
+        if let Some(picture) = &self.picture {
+            write!(out, "<div class=\"picture\">\n{}</div>\n", picture.draw()).ok();
+        }
         for section in &sections {
             draw_section(&mut out, section);
         }
@@ -56,6 +59,11 @@ impl Page {
             out.push_str("<div class=\"figures\">\n");
             self.figures.iter().for_each(|figure| out.push_str(&figure.draw()));
             out.push_str("</div>\n");
+        }
+        if !self.next.is_empty() {
+            out.push_str("<section id=\"next\"><h2>Next</h2>\n");
+            list(&mut out, &self.next);
+            out.push_str("</section>\n");
         }
         write!(
             out,
@@ -315,7 +323,8 @@ mod tests {
                     title: text(),
                     across: text(),
                     scale: Scale::Log,
-                    series: vec![Series { name: text(), points: vec![(0.0, 1.0), (1.0, 0.0), (2.0, 0.1)] }],
+                    up: text(),
+                    series: vec![Series::new(text(), [(0.0, 1.0), (1.0, 0.0), (2.0, 0.1)])],
                     ..Chart::default()
                 }),
                 Figure::Scatter(Scatter {
@@ -323,8 +332,11 @@ mod tests {
                     caption: text(),
                     measured: vec![0.0, 1.0],
                     predicted: vec![0.5, 0.5],
+                    unit: text(),
                 }),
             ],
+            picture: Some(Figure::Chart(Chart { title: text(), ..Chart::default() })),
+            next: vec![text()],
         }
     }
 

@@ -1,18 +1,22 @@
-//! The page model: what a report shows, and its renderings as text and HTML.
+//! The page model: the content of a report, and its renderings as text, Markdown and HTML.
 //!
-//! A [`Page`] has facts, findings, sections of tables and pictures, and figures. The renderers depend on the model alone: nothing here
+//! A [`Page`] has findings, facts, a picture, sections of tables, and figures. The renderers depend on the model alone: nothing here
 //! depends on traces, runs or models. Documents of `--json` are the findings themselves, not pages.
 
 mod chart;
 mod html;
+mod markdown;
 mod markup;
 mod palette;
 mod table;
 mod text;
 
 pub use chart::{Chart, Diagram, DiagramNode, Figure, Scale, Scatter, Series};
+pub use markdown::markdown_cell;
 pub use palette::colour;
-pub use table::{Bar, Cell, Column, Mark, Segment, Table, markdown_cell};
+#[cfg(all(test, feature = "lab"))]
+pub(crate) use palette::colours;
+pub use table::{Bar, Cell, Column, Mark, Segment, Table};
 
 /// A report, from top to bottom.
 #[derive(Debug, Clone, Default)]
@@ -29,12 +33,16 @@ pub struct Page {
     pub warnings: Vec<String>,
     /// Figures to read first.
     pub facts: Vec<Fact>,
-    /// Sentences to read first. Text between backticks is code.
+    /// Sentences to read first; the first one answers the question of the page. Text between backticks is code.
     pub findings: Vec<String>,
+    /// Figure above the sections.
+    pub picture: Option<Figure>,
     /// Sections of tables and pictures.
     pub sections: Vec<Section>,
     /// Charts, two beside each other where there is room.
     pub figures: Vec<Figure>,
+    /// Commands to run next, each with its purpose. Text between backticks is code.
+    pub next: Vec<String>,
 }
 
 /// A figure with its name.
@@ -71,10 +79,10 @@ pub struct Section {
 /// Renderers that show a section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Medium {
-    /// Text and HTML.
+    /// Text, Markdown and HTML.
     #[default]
     All,
-    /// Text only.
+    /// Text and Markdown.
     Text,
     /// HTML only.
     Html,

@@ -23,10 +23,13 @@ const ROLES: [(&str, &str); 18] = [
 ];
 
 /// Colours of all other names, readable on a light and on a dark page.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 16] = [
     "#3b7dd8", "#d1702c", "#2f9163", "#9a5fc9", "#c8435f", "#7d8797", "#1f9aa8", "#a8862a", "#c2569d",
-    "#5f9e3a", "#7269d6", "#a3684f",
+    "#5f9e3a", "#7269d6", "#a3684f", "#e05a47", "#4aa3ff", "#8c9a2b", "#c77fe0",
 ];
+
+/// Start of the hash of a name. With this value the names of all models and baselines have different colours, which a test checks.
+const HASH_START: u32 = 0x811c_9e49;
 
 /// Returns the colour of a name. Part of a name behind a slash has the colour of the whole: `forward/sage1` that of `forward`.
 pub fn colour(name: &str) -> &'static str {
@@ -35,7 +38,7 @@ pub fn colour(name: &str) -> &'static str {
 }
 
 /// Returns the colours of names that one chart shows; where two would have the same, the later takes the next free one.
-pub(super) fn colours<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'static str> {
+pub(crate) fn colours<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'static str> {
     let mut taken: Vec<&'static str> = Vec::new();
     for name in names {
         let first = colour(name);
@@ -48,8 +51,7 @@ pub(super) fn colours<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'sta
 
 /// Index among the other colours, by an FNV hash of the name.
 fn slot(name: &str) -> usize {
-    let hash =
-        name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash = name.bytes().fold(HASH_START, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (hash >> 8) as usize % OTHERS.len()
 }
 

@@ -1,4 +1,4 @@
-//! Tables: columns, rows, and their renderings as text and Markdown.
+//! Tables: columns, rows, and their rendering as text.
 
 use crate::units::shortened_apart;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
@@ -266,24 +266,6 @@ impl Table {
             _ => texts.into_iter().map(str::to_owned).collect(),
         }
     }
-
-    /// Renders the table as Markdown. Markup inside cells is kept: callers escape texts that are not theirs.
-    pub fn to_markdown(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|column| &column.name[..]).collect();
-        let rule = |column: &Column| if column.kind == ColumnKind::Number { "---:" } else { "---" };
-        let rules: Vec<&str> = self.columns.iter().map(rule).collect();
-        let mut text = format!("| {} |\n|{}|\n", names.join(" | "), rules.join("|"));
-        for row in &self.rows {
-            let cells: Vec<&str> = row.iter().map(|cell| &cell.text[..]).collect();
-            writeln!(text, "| {} |", cells.join(" | ")).ok();
-        }
-        text
-    }
-}
-
-/// Escapes text for a cell or a line of Markdown.
-pub fn markdown_cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
 #[cfg(test)]

@@ -1,39 +1,67 @@
 //! A page as text for a terminal.
 
-use super::{Block, Medium, Page, Section};
+use super::{Block, Column, Medium, Page, Section, Table};
 use std::fmt::Write as _;
 
 impl Page {
-    /// Renders the sections and the warnings as text, with their headings.
+    /// Renders the page as text: findings, facts, sections, warnings and the next commands.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        for finding in &self.findings {
+            writeln!(out, "{finding}").ok();
+        }
+        if !self.facts.is_empty() {
+            let rows = self.facts.iter().map(|fact| [&fact.name[..], &fact.value[..]]);
+            let table = Table::new([Column::text(""), Column::text("")]).with_rows(rows);
+            write!(out, "\n{}", table.to_text()).ok();
+        }
+        self.write_sections(&mut out, "");
+        if !self.next.is_empty() {
+            out.push('\n');
+        }
+        for next in &self.next {
+            writeln!(out, "next: {}", next.replace('`', "")).ok();
+        }
+        out.trim_start_matches('\n').to_owned()
+    }
+
+    /// Renders the sections and the warnings as text below their headings.
     pub fn sections_to_text(&self) -> String {
         let mut out = String::new();
+        self.write_sections(&mut out, "  ");
+        out
+    }
+
+    fn write_sections(&self, out: &mut String, indent: &str) {
         for section in self.sections.iter().filter(|section| section.medium != Medium::Html) {
-            section.write_text(&mut out);
+            section.write_text(out, indent);
         }
         if !self.warnings.is_empty() {
-            Section::new("", "Warnings").with(self.warnings.clone()).write_text(&mut out);
+            Section::new("", "Warnings").with(self.warnings.clone()).write_text(out, indent);
         }
-        out
     }
 }
 
 impl Section {
-    fn write_text(&self, out: &mut String) {
-        writeln!(out, "\n{}", self.title).ok();
+    fn write_text(&self, out: &mut String, indent: &str) {
+        out.push('\n');
+        if !self.title.is_empty() {
+            writeln!(out, "{}", self.title).ok();
+        }
         for block in &self.blocks {
             match block {
-                Block::Text(text) => writeln!(out, "  {text}").ok(),
+                Block::Text(text) => writeln!(out, "{indent}{text}").ok(),
                 Block::List(items) => {
                     for item in items {
-                        writeln!(out, "  - {item}").ok();
+                        writeln!(out, "{indent}- {item}").ok();
                     }
                     None
                 }
                 Block::Table(table) => {
                     if !table.title.is_empty() {
-                        writeln!(out, "\n  {}", table.title).ok();
+                        writeln!(out, "\n{indent}{}", table.title).ok();
                     }
-                    out.push_str(&table.to_indented_text("  "));
+                    out.push_str(&table.to_indented_text(indent));
                     None
                 }
                 Block::Diagram(_) | Block::Interactive(_) => None,

@@ -144,7 +144,7 @@ pub(crate) fn experiment_warning(warning: ExperimentWarning) -> String {
             format!("few_rounds: {}", range_not_interval(rounds, "rounds", FEWEST_FOR_INTERVAL))
         }
         ExperimentWarning::Crowded(Crowd { world, threads, cores }) => format!(
-            "crowded: {world} ranks had {threads} threads on a machine of {cores} core(s), so they took turns; their CPU times are valid, their wall \
+            "crowded: {world} ranks had {threads} threads on a machine of {cores} core(s), so they shared cores; their CPU times are valid, their wall \
              times do not apply to ranks with a core for every thread"
         ),
     }

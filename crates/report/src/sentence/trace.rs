@@ -239,7 +239,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
         TraceFinding::Unattributed { share, us, autograd_us } => {
             let advice = if *autograd_us > 0.0 {
                 format!(
-                    "up to {} of it is a thread that waits for autograd's own threads; wrap loss.backward() with torch.profiler.record_function(\"backward\") to tell that apart",
+                    "up to {} of it is a thread that waits for autograd's own threads; wrap loss.backward() with torch.profiler.record_function(\"backward\") to separate the two",
                     time(*autograd_us)
                 )
             } else {

@@ -104,7 +104,7 @@ fn page_of_training() {
                 title: "Loss".to_owned(),
                 across: "epoch".to_owned(),
                 counts_whole: true,
-                series: vec![Series { name: "training".to_owned(), points: vec![(1.0, 2.0), (2.0, 1.0)] }],
+                series: vec![Series::new("training", [(1.0, 2.0), (2.0, 1.0)])],
                 ..Chart::default()
             }),
             Figure::Scatter(Scatter {
@@ -112,6 +112,7 @@ fn page_of_training() {
                 caption: "Pearson 0.5".to_owned(),
                 measured: vec![0.0, 1.0],
                 predicted: vec![0.5, 0.75],
+                unit: String::new(),
             }),
         ],
         made_by: "knockout train".to_owned(),

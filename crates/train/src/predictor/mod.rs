@@ -16,7 +16,7 @@ use knockout_base::files::Folder;
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_data::screen::LabelStats;
 use knockout_models::{MODELS, Model, ModelEntry, sharing_order};
-use knockout_solve::Solution;
+use knockout_solve::{Choice, Solution};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -208,6 +208,14 @@ impl Predictor {
         match &self.trained {
             Trained::Network { .. } => None,
             Trained::Solved(solution) => solution.wide_interval(),
+        }
+    }
+
+    /// Returns the settings that a solver chose, and the accuracy of its solution; empty for networks.
+    pub fn choices(&self) -> Vec<Choice> {
+        match &self.trained {
+            Trained::Network { .. } => Vec::new(),
+            Trained::Solved(solution) => solution.choices(),
         }
     }
 

@@ -64,8 +64,8 @@ impl BenchmarkModel {
     pub fn kind(&self) -> ModelKind {
         match self {
             Self::Baseline(_) => ModelKind::Baseline,
-            Self::Model(entry) if entry.is_solved => ModelKind::Solved,
-            Self::Model(_) => ModelKind::Trained,
+            Self::Model(entry) if entry.has_epochs() => ModelKind::Trained,
+            Self::Model(_) => ModelKind::Solved,
         }
     }
 }

@@ -157,7 +157,7 @@ pub fn run(
     stop: &Stop,
     on_progress: &mut dyn FnMut(SweepProgress<'_>),
 ) -> Result<SweepOutcome> {
-    if request.model.is_solved {
+    if !request.model.has_epochs() {
         let name = request.model.name;
         return Err(Error::request(format!(
             "{name} is solved and chooses its settings itself on the validation part; there is nothing to sweep"

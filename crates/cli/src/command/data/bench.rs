@@ -51,14 +51,14 @@ pub(crate) struct BenchArgs {
 }
 
 #[derive(Serialize)]
-struct Measured {
+struct BenchDocument {
     schema: u32,
     data_hash: String,
-    rows: Vec<Row>,
+    rows: Vec<BenchRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct BenchRow {
     processor: &'static str,
     collate: &'static str,
     batch: usize,
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<()> {
         kinds.into_iter().filter(|&kind| !kind.is_stored() || stores.of(kind).is_some()).collect();
     let threads = rayon::current_num_threads().min(count).max(1);
     let bar = ui.progress("measuring", kinds.len() as u64, Unit::Items);
-    let mut measured = Measured { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
+    let mut measured = BenchDocument { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
     let plan_of = |kind| BenchPlan {
         kind,
         collation,
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<()> {
         memory::reset_peak();
         let row = bench(&dataset, &plan_of(kind), stores.of(kind), threads)?;
         let us = |time| row.cpu_us_per_sample(time);
-        measured.rows.push(Row {
+        measured.rows.push(BenchRow {
             processor: kind.name(),
             collate: collation.name(),
             batch: args.batch,
@@ -169,7 +169,7 @@ fn stores_of(
     Ok(stores)
 }
 
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[BenchRow]) -> String {
     let mut table = Table::new([
         Column::text("processor"),
         Column::text("collate"),

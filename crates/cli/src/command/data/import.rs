@@ -5,15 +5,12 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;
-use knockout_report::units::count;
-use knockout_sources::import::altered::{ADVICE, LooksLike};
+use knockout_report::lab::{import_page, import_remarks};
 use knockout_sources::import::recipe::{
     AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
-use knockout_sources::import::report::{Report, RowReport};
 use knockout_sources::import::screens::{Alleles, Duplicates};
 use knockout_sources::import::{Recipe, import};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Make a dataset from the public yeast files
@@ -131,10 +128,10 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     bar.set_message("writing");
     import.write(&out, &|_| {})?;
     bar.finish_and_clear();
-    for remark in remarks(&import.report) {
+    for remark in import_remarks(&import.report) {
         ui.note(&remark);
     }
-    ui.result(|| text(&import.report, &out.display().to_string()), &import.report)
+    ui.page(|| import_page(&import.report, &out), &import.report)
 }
 
 fn recipe_of(args: ImportArgs) -> Result<Recipe> {
@@ -159,153 +156,4 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     recipe.alleles = args.alleles.unwrap_or(recipe.alleles);
     recipe.duplicates = args.duplicates.unwrap_or(recipe.duplicates);
     Ok(recipe)
-}
-
-/// Rows left out, a line for each source.
-fn remarks(report: &Report) -> Vec<String> {
-    let mut files: Vec<(&str, &RowReport)> = Vec::new();
-    files.extend(report.networks.iter().map(|network| (network.file.as_str(), &network.rows)));
-    files.extend(report.metabolism.iter().map(|model| (model.file.as_str(), &model.alternatives)));
-    files.extend(report.screens.iter().map(|screen| (screen.file.as_str(), &screen.rows)));
-    files.dedup_by_key(|(file, _)| *file);
-    let mut lines = Vec::new();
-    for source in &report.gene_sources {
-        let names: Vec<(&str, LooksLike)> =
-            source.altered_names.iter().map(|(name, look)| (name.as_str(), *look)).collect();
-        if !names.is_empty() {
-            let named = altered_names(&names);
-            lines.push(format!("{}: names that look like {named} are taken as genes; {ADVICE}", source.file));
-        }
-    }
-    for (file, rows) in files {
-        if rows.unknown_gene > 0 {
-            lines.push(format!(
-                "{file}: {} rows name genes not in the table, e.g. {}; --genes or --aliases can add them",
-                count(rows.unknown_gene),
-                rows.examples.join(", ")
-            ));
-        }
-        let names: Vec<(&str, LooksLike)> = rows
-            .unknown_names
-            .iter()
-            .filter_map(|(name, unknown)| unknown.looks_like.map(|look| (name.as_str(), look)))
-            .collect();
-        if !names.is_empty() {
-            let named = altered_names(&names);
-            lines.push(format!("{file}: of the names not in the table, some look like {named}; {ADVICE}"));
-        }
-        lines.extend(skipped(file, rows));
-    }
-    // Genes outside the table need no remark here: a genome's annotations have many.
-    lines.extend(report.annotations.iter().flat_map(|set| skipped(&set.file, &set.rows)));
-    lines
-}
-
-/// Rows left out for other reasons than their genes, a line per reason.
-fn skipped(file: &str, rows: &RowReport) -> Vec<String> {
-    let line =
-        |(reason, skipped): (&String, &u64)| format!("{file}: {} rows left out: {reason}", count(*skipped));
-    rows.skipped.iter().map(line).collect()
-}
-
-/// Kinds of names, with counts and examples.
-fn altered_names(names: &[(&str, LooksLike)]) -> String {
-    let mut kinds: Vec<LooksLike> = names.iter().map(|(_, look)| *look).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let kinds = kinds.into_iter().map(|kind| {
-        let of_kind: Vec<&str> =
-            names.iter().filter(|(_, look)| *look == kind).map(|(name, _)| *name).collect();
-        let examples: Vec<String> = of_kind.iter().take(3).map(|name| format!("{name:?}")).collect();
-        format!("{} ({}: {})", kind.plural(), count(of_kind.len()), examples.join(", "))
-    });
-    kinds.collect::<Vec<_>>().join(", ")
-}
-
-fn text(report: &Report, out: &str) -> String {
-    let mut page = format!("{out}: {} genes under {} names\n", count(report.genes), count(report.names));
-    let mut line = |text: String| {
-        writeln!(page, "{text}").ok();
-    };
-    for network in &report.networks {
-        let counts = &network.counts;
-        line(format!(
-            "  network {}: {} edges{} on {} genes ({} self-loops dropped)",
-            network.name,
-            count(counts.entries),
-            if counts.entries == counts.edges {
-                String::new()
-            } else {
-                format!(", both directions of {} undirected ones,", count(counts.edges))
-            },
-            count(counts.nodes),
-            count(counts.self_loops)
-        ));
-    }
-    if let Some(model) = &report.metabolism {
-        line(format!(
-            "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
-            count(model.reactions),
-            count(model.metabolites),
-            count(model.gpr),
-            count(model.stoichiometry)
-        ));
-    }
-    for features in &report.features {
-        line(format!(
-            "  features {}: {} of {} genes",
-            features.file,
-            count(features.columns),
-            count(features.genes)
-        ));
-    }
-    for set in &report.annotations {
-        line(format!(
-            "  annotations {}: {} terms of {} genes, {} pairs ({} terms with too few genes and {} with too many left out)",
-            set.name,
-            count(set.terms),
-            count(set.genes),
-            count(set.pairs),
-            count(set.terms_too_small),
-            count(set.terms_too_large)
-        ));
-    }
-    for screen in &report.screens {
-        line(format!(
-            "  screen {}: {} of {} rows",
-            screen.source,
-            count(screen.measurements),
-            count(screen.rows.read)
-        ));
-    }
-    let samples = &report.samples;
-    if samples.count == 0 {
-        line("  no samples: no screen was given, so there is nothing to train on".to_owned());
-        return page;
-    }
-    let orders: Vec<String> = samples
-        .orders
-        .iter()
-        .map(|(order, samples)| format!("{} of {order} genes", count(*samples)))
-        .collect();
-    let kinds: Vec<String> =
-        samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
-    line(format!(
-        "  {} samples ({}; {}), {} repeat{} merged",
-        count(samples.count),
-        orders.join(", "),
-        kinds.join(", "),
-        count(samples.merged),
-        if samples.merged == 1 { "" } else { "s" }
-    ));
-    if samples.of_several_alleles > 0 {
-        let several = count(samples.of_several_alleles);
-        line(format!("  {several} of them have the mean score of different alleles of the same genes"));
-    }
-    for split in &report.splits {
-        let [train, val, test] = split.parts.map(count);
-        line(format!("  split {}: {train} train, {val} val, {test} test", split.name));
-    }
-    line(format!("look at it with `knockout data show {out}`"));
-    page
 }

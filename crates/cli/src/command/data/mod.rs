@@ -2,7 +2,6 @@
 
 mod bench;
 mod delete;
-mod gene;
 mod import;
 mod precompute;
 mod show;
@@ -10,14 +9,12 @@ mod split;
 mod synth;
 mod verify;
 
-pub(crate) use delete::{Deleted, of_sample as delete_sample, text as deletion_text};
-pub(crate) use show::text as show_text;
-pub(crate) use split::table as split_table;
 pub(crate) use synth::make as make_synthetic;
 
-use crate::failure::Result;
+use crate::failure::{Result, request_error};
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
+use knockout_data::cell::GeneId;
 use knockout_data::screen::Dataset;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +30,7 @@ pub(crate) struct DataArgs {
 enum DataCommand {
     Synth(synth::SynthArgs),
     Import(Box<import::ImportArgs>),
-    Show(show::ShowArgs),
+    Show(show::DataShowArgs),
     Delete(delete::DeleteArgs),
     Verify(verify::VerifyArgs),
     Split(split::SplitArgs),
@@ -67,4 +64,21 @@ pub(crate) fn open(dir: &Path) -> Result<Arc<Dataset>> {
         dataset.samples.len()
     );
     Ok(Arc::new(dataset))
+}
+
+/// Finds a gene by one of its names; the error for an unknown name lists similar ones.
+fn find_gene(dataset: &Dataset, wanted: &str) -> Result<GeneId> {
+    let genes = dataset.cell.genes();
+    if genes.is_empty() {
+        return Err(request_error("the dataset has no genes: its gene table is empty"));
+    }
+    genes.find(wanted).ok_or_else(|| {
+        let similar = genes.similar(wanted);
+        let tip = if similar.is_empty() {
+            format!("name one as in genes.parquet, such as {}", genes.genes()[0].systematic)
+        } else {
+            format!("did you mean {}?", similar.join(", "))
+        };
+        request_error(format!("the dataset has no gene {wanted:?}; {tip}"))
+    })
 }

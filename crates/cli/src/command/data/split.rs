@@ -5,8 +5,7 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
-use knockout_report::page::{Column, Table};
-use knockout_report::units::count;
+use knockout_report::lab::splits_page;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -87,27 +86,5 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
     }
     let shown =
         SplitDocument { schema: 1, summary: SplitSummary::of(&dataset, &split), out: args.out.clone() };
-    ui.result(|| table(std::slice::from_ref(&shown.summary)), &shown)
-}
-
-/// Sizes of splits, one row each.
-pub(crate) fn table(splits: &[SplitSummary]) -> String {
-    let mut table = Table::new([
-        Column::text("split"),
-        Column::number("seed"),
-        Column::number("train"),
-        Column::number("val"),
-        Column::number("test"),
-        Column::number("test with an unseen gene"),
-        Column::number("test with a seen query"),
-    ]);
-    for split in splits {
-        let mut row = vec![split.scheme.to_owned(), split.seed.to_string()];
-        row.extend(
-            [split.train, split.val, split.test, split.test_with_unseen_gene, split.test_with_seen_query]
-                .map(count),
-        );
-        table.row(row);
-    }
-    table.to_text()
+    ui.page(|| splits_page(std::slice::from_ref(&shown.summary)), &shown)
 }

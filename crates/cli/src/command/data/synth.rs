@@ -39,7 +39,7 @@ pub(crate) struct SynthArgs {
 }
 
 #[derive(Serialize)]
-struct Made<'a> {
+struct SynthDocument<'a> {
     schema: u32,
     path: &'a Path,
     genes: usize,
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
     }
     let dataset = make(&args.out, &args.preset, &config, args.seed, &args.overrides.keys, ui)?;
     let edges = dataset.cell.networks().iter().map(knockout_data::cell::Network::edge_count).sum();
-    let made = Made {
+    let made = SynthDocument {
         schema: 1,
         path: &args.out,
         genes: dataset.cell.genes().len(),

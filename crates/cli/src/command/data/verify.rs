@@ -24,19 +24,21 @@ struct Verified<'a> {
     schema: u32,
     path: &'a Path,
     ok: bool,
-    findings: Vec<Row>,
+    findings: Vec<VerifyRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct VerifyRow {
     fault: bool,
     text: String,
 }
 
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<()> {
     let findings = verify(&args.dir)?;
-    let rows: Vec<Row> =
-        findings.iter().map(|finding| Row { fault: finding.is_fault(), text: finding.to_string() }).collect();
+    let rows: Vec<VerifyRow> = findings
+        .iter()
+        .map(|finding| VerifyRow { fault: finding.is_fault(), text: finding.to_string() })
+        .collect();
     let faults = rows.iter().filter(|row| row.fault).count();
     let verified = Verified { schema: 1, path: &args.dir, ok: faults == 0, findings: rows };
     let text = || {

@@ -1,7 +1,6 @@
 //! `knockout evaluate`: models side by side on one part of one split, with the additive ridge beside them.
 
 mod runs;
-pub(crate) mod table;
 
 use crate::choice;
 use crate::command::data;
@@ -12,20 +11,17 @@ use crate::ui::Ui;
 use clap::Args;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Bounds, Dataset, Part, Split};
+use knockout_predict::Coverage;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{
-    Comparison, Evaluation, Measured, Model, Pairs, Row, Spread, StackPredictions, compare, ensemble,
+    ENSEMBLE, Evaluation, Measured, Model, Pairs, Spread, StackPredictions, compare, ensemble,
     evaluate_beside, rows_of,
 };
 use knockout_predict::predictions::Predictions;
+use knockout_report::lab::{EvaluationDocument, PriorKnowledge, evaluation_page};
 use knockout_train::checkpoint::Slot;
-use serde::Serialize;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Name of the mean of several runs' predictions.
-const ENSEMBLE: &str = "ensemble";
 
 /// Measure the accuracy of predictions, with the stack and the additive ridge on the same split
 ///
@@ -81,7 +77,7 @@ impl BootstrapArgs {
 }
 
 /// The evaluated predictions: those of some models for one part.
-struct Subject {
+struct EvaluationSubject {
     models: Vec<(String, Predictions)>,
     /// Of what the models are seeds, where they are.
     seeds: Option<Seeds>,
@@ -95,59 +91,11 @@ struct Subject {
     prior_knowledge: Vec<PriorKnowledge>,
 }
 
-/// Prior knowledge that a model uses beyond the screen and the networks.
-#[derive(Debug, Clone, Serialize)]
-struct PriorKnowledge {
-    name: String,
-    uses: BTreeSet<String>,
-}
-
-/// Shares of a part's measurements within a model's 68 % and 95 % intervals.
-#[derive(Debug, Clone, Serialize)]
-struct Coverage {
-    name: String,
-    within_68: f64,
-    within_95: f64,
-}
-
-impl Coverage {
-    fn of(name: &str, predictions: &Predictions, deviations: &[f64], wide: f64) -> Self {
-        let within = |times: f64| {
-            let errors = predictions.predictions.iter().zip(&predictions.scores);
-            let inside = errors.zip(deviations).filter(|((a, b), sd)| (*a - *b).abs() <= times * **sd);
-            inside.count() as f64 / deviations.len().max(1) as f64
-        };
-        Self { name: name.to_owned(), within_68: within(1.0), within_95: within(wide) }
-    }
-}
-
 /// One configuration trained several times.
 struct Seeds {
     model: &'static str,
     /// One for each model.
     seeds: Vec<u64>,
-}
-
-#[derive(Serialize)]
-struct EvaluationDocument {
-    schema: u32,
-    split: &'static str,
-    split_seed: u64,
-    part: &'static str,
-    data_hash: String,
-    resamples: usize,
-    rows: Vec<Row>,
-    comparisons: Vec<Comparison>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    spread: Vec<Spread>,
-    unseen_genes: Option<usize>,
-    unseen_records: Option<usize>,
-    #[serde(flatten)]
-    bounds: Bounds,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    coverage: Vec<Coverage>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    prior_knowledge: Vec<PriorKnowledge>,
 }
 
 pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
@@ -159,10 +107,10 @@ pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
     } else {
         on_workers(|| runs::subject(args, ui))?
     };
-    report(&subject, &args.bootstrap.bootstrap(), ui)
+    report(&subject, args, ui)
 }
 
-fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Subject> {
+fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<EvaluationSubject> {
     let paths: Vec<&PathBuf> = [predictions].into_iter().chain(&args.against).collect();
     let files = paths.iter().map(|path| Predictions::load(path)).collect::<Result<Vec<_>, _>>()?;
     let found = files[0].description.part;
@@ -179,7 +127,7 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Sub
     }
     let home = home_of(&files, &paths, args.data.as_deref(), ui)?;
     let own: Vec<String> = files.iter().map(|file| file.description.model.clone()).collect();
-    Ok(Subject {
+    Ok(EvaluationSubject {
         models: names(&own, &paths).into_iter().zip(files).collect(),
         seeds: None,
         home,
@@ -260,7 +208,8 @@ fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
 }
 
 /// Evaluates and prints.
-fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
+fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<()> {
+    let bootstrap = &args.bootstrap.bootstrap();
     let mut models: Vec<Model<'_>> =
         subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
     let together = ensemble(&models);
@@ -307,27 +256,5 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         coverage: subject.coverage.clone(),
         prior_knowledge: subject.prior_knowledge.clone(),
     };
-    let text = || {
-        let mut page = table::heading(&shown.rows, shown.split, shown.split_seed, shown.part, unseen);
-        page.push_str(&table::rows(&shown.rows));
-        if !shown.spread.is_empty() {
-            page.push('\n');
-            page.push_str(&table::spreads(&shown.spread));
-        }
-        page.push_str(&table::bounds(&shown.bounds));
-        for Coverage { name, within_68, within_95 } in &shown.coverage {
-            let (one, wide) = (100.0 * within_68, 100.0 * within_95);
-            let lines = format!(
-                "{name}: {one:.1} % of the measurements lie within its 68 % interval, {wide:.1} % within its 95 % interval\n"
-            );
-            page.push_str(&lines);
-        }
-        for PriorKnowledge { name, uses } in &shown.prior_knowledge {
-            let line = format!("{name}: {}\n", table::prior_knowledge_sentence(uses));
-            page.push_str(&line);
-        }
-        page.push_str(&table::comparisons(&shown.comparisons, &shown.rows, shown.resamples));
-        page
-    };
-    ui.result(text, &shown)
+    ui.page(|| evaluation_page(&shown), &shown)
 }

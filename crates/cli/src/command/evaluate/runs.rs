@@ -1,22 +1,24 @@
 //! Predictions of runs: of one, of several seeds of one configuration, or of unlike ones on the same dataset and split.
 
-use super::{Coverage, EvaluateArgs, PriorKnowledge, Seeds, Subject, incomparable, names};
+use super::{EvaluateArgs, EvaluationSubject, Seeds, incomparable, names};
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
+use knockout_predict::Coverage;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::StackPredictions;
 use knockout_predict::predictions::Predictions;
 use knockout_predict::stack_predictions;
+use knockout_report::lab::PriorKnowledge;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::run::{RunDescription, RunState, RunSummary, read_metrics};
 use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
-pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
+pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject> {
     let (folders, part) = (&args.runs, args.part.unwrap_or(Part::Test));
     let runs = folders.iter().map(|folder| {
         let run = RunDescription::read(folder, &[] as &[&str], MODELS)?;
@@ -80,10 +82,10 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
             stack = StackPredictions::Known(predictions.predictions.clone());
         }
         let position = checkpoint.state.position;
-        let at = if run.config.model.solver().is_some() {
-            "the solved model".to_owned()
-        } else {
+        let at = if run.config.model.entry().has_epochs() {
             format!("state {} after step {}", file_name(&path), position.step)
+        } else {
+            "the solved model".to_owned()
         };
         ui.note(&format!("predicted by {at}; predictions in {}", folder.join(file).display()));
         models.push((name, predictions));
@@ -98,7 +100,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
     });
-    Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage, prior_knowledge })
+    Ok(EvaluationSubject { models, seeds, home: Some((dataset, split)), stack, coverage, prior_knowledge })
 }
 
 /// Notes that a run is unfinished, or that its metrics cannot be verified; metrics that were edited are an error.
@@ -161,7 +163,7 @@ fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// What differs between two runs beside their seeds: key, value here, value there. The path of a split file says nothing; the
+/// Returns the settings in which two runs differ beside their seeds: key, value here, value there. The path of a split file is left out; the
 /// rows are compared once the dataset is open.
 fn settings(a: &RunDescription, b: &RunDescription) -> Vec<(String, String, String)> {
     let side = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
@@ -171,8 +173,8 @@ fn settings(a: &RunDescription, b: &RunDescription) -> Vec<(String, String, Stri
     found.map(|found| (found.key, side(found.checkpoint), side(found.here))).collect()
 }
 
-/// Whether runs are seeds of one configuration. A mean over runs says something only where nothing but the seed differs, and
-/// that does.
+/// Whether runs are seeds of one configuration. A mean over runs is meaningful only where the seed differs and nothing
+/// else.
 fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
     for (place, run) in runs.iter().enumerate().skip(1) {
         let same =

@@ -1,4 +1,4 @@
-//! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
+//! `knockout experiment`: models, modes and switches measured alternately on the same batches, and one comparable report.
 
 mod ranks;
 
@@ -185,7 +185,7 @@ struct Prepared {
 fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> Result<Prepared> {
     let dataset = super::data::open(&args.dir)?;
     let start = args.start.read(ui)?;
-    let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(|entry| !entry.is_solved).collect();
+    let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(ModelEntry::has_epochs).collect();
     let models = match (&args.models[..], &start.model) {
         ([], Some(own)) => std::slice::from_ref(own),
         ([], None) => &trained,

@@ -1,7 +1,6 @@
-//! `knockout predict`: predictions for very many gene sets, in a folder of blocks that are whole or absent.
+//! `knockout predict`: predictions for very many gene sets, in a folder of blocks that are complete or absent.
 
 mod merge;
-mod page;
 mod part;
 
 use crate::choice;
@@ -9,7 +8,7 @@ use crate::command::train::on_workers;
 use crate::exit;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
-use crate::output::{self, ForceArg, Kind};
+use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
 use indicatif::ProgressBar;
@@ -17,15 +16,13 @@ use knockout_data::cell::GeneTable;
 use knockout_data::screen::Part;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, PREDICTIONS, Plan, Progress,
+    Calibration, Candidates, Choice, Filters, Folder, Histogram, Keep, Outcome, Plan, Progress, RunEntry,
     Scorer as _, Share, Summary, write_csv, write_hits,
 };
-use knockout_report::page::{Column, Table};
+use knockout_report::lab::{PredictionDocument, hits_page, prediction_page};
 use knockout_report::units::count;
 use knockout_sources::lists;
 use knockout_train::checkpoint::Slot;
-use serde::Serialize;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Default number of highest and lowest predictions on a page.
@@ -33,9 +30,6 @@ const PAGE_HITS: (usize, usize) = (100, 100);
 
 /// Candidates that even the quickest model needs an hour for.
 const MANY: u64 = 5_000_000_000;
-
-/// Hits that are printed; the files have all of them.
-const PRINTED: usize = 10;
 
 /// Predict gene sets with trained models, up to hundreds of millions
 ///
@@ -71,7 +65,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
-    what: What,
+    what: CandidateArgs,
     #[command(flatten)]
     filters: FilterArgs,
     /// Keep only the K highest predictions, in top.csv; with --full all are kept as well
@@ -105,9 +99,9 @@ enum PredictCommand {
     Merge(merge::MergeArgs),
 }
 
-/// What to predict.
+/// Candidates to predict.
 #[derive(Debug, Args)]
-struct What {
+struct CandidateArgs {
     /// Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["genes", "with"])]
     sets: Option<PathBuf>,
@@ -128,7 +122,7 @@ struct What {
     with: Vec<String>,
 }
 
-/// What to leave out.
+/// Candidates to leave out.
 #[derive(Debug, Args)]
 struct FilterArgs {
     /// Leave out sets that the dataset has a score for
@@ -142,7 +136,7 @@ struct FilterArgs {
     min_degree: usize,
 }
 
-impl What {
+impl CandidateArgs {
     fn choice(&self, genes: &GeneTable) -> Result<Choice> {
         if let Some(part) = self.dataset_part {
             return Ok(Choice::DatasetPart(part));
@@ -172,32 +166,6 @@ impl What {
     }
 }
 
-/// Document of a prediction.
-#[derive(Serialize)]
-struct PredictionDocument<'a> {
-    schema: u32,
-    out: &'a Path,
-    what: &'a str,
-    part: String,
-    candidates: u64,
-    scored: u64,
-    left_out: u64,
-    mean: Option<f64>,
-    top: Vec<HitDocument>,
-    bottom: Vec<HitDocument>,
-    files: Vec<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct HitDocument {
-    number: u64,
-    genes: Vec<String>,
-    names: Vec<String>,
-    prediction: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sd: Option<f64>,
-}
-
 pub(crate) fn run(args: &PredictArgs, ui: &Ui) -> Result<()> {
     match &args.command {
         Some(PredictCommand::Merge(merge)) => merge::run(merge, ui),
@@ -211,17 +179,13 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     };
     let opened = OpenRuns::open(&args.runs, args.state, args.data.as_deref())?;
     for run in &opened.runs {
-        ui.note(&format!(
-            "{}: step {} of {}",
-            run.entry.folder.display(),
-            run.entry.step,
-            run.checkpoint.display()
-        ));
+        let RunEntry { folder, model, state, .. } = &run.entry;
+        ui.note(&format!("{}: {model}, state {state}", folder.display()));
     }
     if let Some(path) = &args.html {
         let inputs = [&args.what.sets, &args.filters.exclude].into_iter().flatten();
         let inputs: Vec<&Path> = inputs.chain([&args.what.genes]).map(PathBuf::as_path).collect();
-        output::check(path, Kind::Page, &inputs, args.force)?;
+        output::check(path, OutputKind::Page, &inputs, args.force)?;
     }
     let (cell, samples) = (&opened.dataset.cell, &opened.dataset.samples);
     let genes = cell.genes();
@@ -269,8 +233,10 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
             "that many take hours: --genes FILE or --with GENE,GENE chooses fewer, --part 1/N takes a share",
         );
     }
-    let console =
-        Console { bar: ui.progress("predicting", total, Unit::Items), interrupt: Interrupt::install()? };
+    let console = PredictConsole {
+        bar: ui.progress("predicting", total, Unit::Items),
+        interrupt: Interrupt::install()?,
+    };
     let outcome = knockout_predict::predict(&folder, &candidates, &scorer, genes, hits, &console);
     console.bar.finish_and_clear();
     match outcome? {
@@ -284,7 +250,9 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         )),
         Outcome::Finished(summary) => {
             if let Some(path) = &args.html {
-                page::write(path, &folder, &summary, &opened, ui)?;
+                let document = PredictionDocument::of(&folder, &summary, genes, Vec::new());
+                let page = hits_page(&document, &folder, &summary, &opened, &Calibration::of(&opened)?);
+                output::write_text(path, &page.to_html(), ui)?;
                 ui.note(&format!("page: {}", path.display()));
             }
             finish(&folder, &summary, genes, args.csv, ui)
@@ -298,68 +266,8 @@ fn finish(folder: &Folder, summary: &Summary, genes: &GeneTable, csv: bool, ui: 
     if csv {
         files.push(write_csv(folder, genes)?);
     }
-    let plan = folder.plan();
-    let shown = PredictionDocument {
-        schema: 1,
-        out: folder.path(),
-        what: &plan.candidates.what,
-        part: plan.part.to_string(),
-        candidates: summary.candidates,
-        scored: summary.scored(),
-        left_out: summary.candidates - summary.scored(),
-        mean: summary.mean(),
-        top: hits(&summary.extremes.top(), genes),
-        bottom: hits(&summary.extremes.bottom(), genes),
-        files,
-    };
-    ui.result(|| text(&shown), &shown)
-}
-
-fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<HitDocument> {
-    let shown = |hit: &Hit| {
-        let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
-        HitDocument {
-            number: hit.number,
-            genes: genes().map(|gene| gene.systematic.clone()).collect(),
-            names: genes().map(|gene| gene.name().to_owned()).collect(),
-            prediction: hit.prediction,
-            sd: hit.sd,
-        }
-    };
-    hits.iter().map(shown).collect()
-}
-
-fn text(shown: &PredictionDocument<'_>) -> String {
-    let mut text = format!("{}: {} predictions", shown.out.display(), count(shown.scored as usize));
-    if shown.left_out > 0 {
-        write!(text, " ({} candidates left out by filters)", count(shown.left_out as usize)).ok();
-    }
-    if let Some(mean) = shown.mean {
-        write!(text, ", mean {mean:.4}").ok();
-    }
-    text.push('\n');
-    for (title, hits) in [("highest", &shown.top), ("lowest", &shown.bottom)] {
-        if hits.is_empty() {
-            continue;
-        }
-        let mut table = Table::new([Column::text(title), Column::number("prediction"), Column::number("sd")]);
-        for hit in hits.iter().take(PRINTED) {
-            let sd = hit.sd.map_or_else(|| "–".to_owned(), |sd| format!("{sd:.4}"));
-            table.row(vec![hit.names.join(" "), format!("{:.4}", hit.prediction), sd]);
-        }
-        write!(text, "\n{}", table.to_text()).ok();
-        if hits.len() > PRINTED {
-            writeln!(text, "… and {} more", count(hits.len() - PRINTED)).ok();
-        }
-    }
-    for file in &shown.files {
-        writeln!(text, "{}", file.display()).ok();
-    }
-    if shown.files.is_empty() {
-        let folder = shown.out.join(PREDICTIONS);
-        writeln!(text, "they are in {}, as Parquet; --csv writes a table too", folder.display()).ok();
-    }
-    text
+    let shown = PredictionDocument::of(folder, summary, genes, files);
+    ui.page(|| prediction_page(&shown), &shown)
 }
 
 /// Warns where sets are of a size that no training sample has.
@@ -396,12 +304,12 @@ fn command() -> String {
 }
 
 /// The progress bar, and Ctrl-C.
-struct Console {
+struct PredictConsole {
     bar: ProgressBar,
     interrupt: Interrupt,
 }
 
-impl Progress for Console {
+impl Progress for PredictConsole {
     fn advance(&self, candidates: u64) {
         self.bar.inc(candidates);
     }

@@ -1,4 +1,4 @@
-//! Which part of the candidates a job has, from the variables of its scheduler or launcher.
+//! The share of candidates of a job, from the variables of its scheduler or launcher.
 
 use knockout_predict::Share;
 

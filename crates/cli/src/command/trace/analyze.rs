@@ -3,7 +3,7 @@
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
 use crate::failure::{Result, request_error};
-use crate::output::{self, ForceArg, Kind, write_text};
+use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::reference::{Reference, ReferenceSink};
@@ -46,7 +46,7 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut inputs = output::paths(&args.files);
     inputs.push(Path::new(&args.rules));
-    for (path, kind) in [(&args.html, Kind::Page), (&args.collapsed, Kind::Stacks)] {
+    for (path, kind) in [(&args.html, OutputKind::Page), (&args.collapsed, OutputKind::Stacks)] {
         if let Some(path) = path {
             output::check(path, kind, &inputs, args.force)?;
         }

@@ -4,7 +4,7 @@ use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
 use crate::exit::{INCOMPARABLE, REGRESSED};
 use crate::failure::{Failure, Result, request_error};
-use crate::output::{self, ForceArg, Kind, write_text};
+use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::{Comparison, FEWEST_FOR_INTERVAL, TimeUnit};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 --fail-above looks at the step's wall time and at the low end of the ratio's spread: exit code 5
 means slower beyond the threshold and beyond chance, 7 that conditions differ or that a side has
 fewer than five steps to judge by.")]
-pub(crate) struct CompareArgs {
+pub(crate) struct TraceCompareArgs {
     /// The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
@@ -52,7 +52,7 @@ fn parse_samples(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is not a number of samples; write two, such as 64,128"))
 }
 
-pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
+pub(crate) fn run(args: &TraceCompareArgs, ui: &Ui) -> Result<()> {
     if args.rules == "reference" {
         return Err(request_error(
             "trace compare compares self time, which --rules reference does not compute",
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(path) = &args.html {
         let mut inputs = output::paths(a.iter().chain(b));
         inputs.push(Path::new(&args.rules));
-        output::check(path, Kind::Page, &inputs, args.force)?;
+        output::check(path, OutputKind::Page, &inputs, args.force)?;
     }
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
     let mut comparison = Comparison::of(&one(a)?, &one(b)?);
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
 }
 
 /// The files of either side.
-fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
+fn sides(args: &TraceCompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
     match (args.traces.as_slice(), args.against.as_slice()) {
         ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
         ([_], []) => Err(request_error("a comparison needs two traces; name A and B")),

@@ -2,7 +2,7 @@
 
 use super::input::{self, DamageArgs};
 use crate::failure::{Context as _, Result, request_error};
-use crate::output::{self, ForceArg, Kind};
+use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
@@ -73,7 +73,12 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     {
         return Err(request_error(format!("--from {from} is not before --to {to}; nothing is between them")));
     }
-    output::check(&args.output, Kind::Trace, &output::paths(&args.inputs), ForceArg { force: args.force })?;
+    output::check(
+        &args.output,
+        OutputKind::Trace,
+        &output::paths(&args.inputs),
+        ForceArg { force: args.force },
+    )?;
     let file = output::create(&args.output)?;
     let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     let (inputs, first_nanos) = choose_inputs(args, ui)?;

@@ -27,7 +27,7 @@ pub(crate) struct TraceArgs {
 #[derive(Debug, Subcommand)]
 enum TraceCommand {
     Analyze(analyze::AnalyzeArgs),
-    Compare(compare::CompareArgs),
+    Compare(compare::TraceCompareArgs),
     Convert(convert::ConvertArgs),
 }
 

@@ -4,6 +4,7 @@ use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use indicatif::ProgressBar;
+use knockout_report::lab::{error, loss_parts};
 use knockout_report::units::{duration, figure};
 use knockout_solve::TriedSetting;
 use knockout_train::fit::{Fit, StepReport};
@@ -21,7 +22,7 @@ const LINE_EVERY: Duration = Duration::from_mins(1);
 const FIRST_LINE_AFTER: Duration = Duration::from_secs(15);
 
 /// The progress of a run, and who may stop it: Ctrl-C, SIGTERM, the time limit.
-pub(super) struct Console<'a> {
+pub(super) struct TrainConsole<'a> {
     ui: &'a Ui,
     pub(super) bar: ProgressBar,
     interrupted: Interrupt,
@@ -49,7 +50,7 @@ struct Pace {
     next_line: Instant,
 }
 
-impl<'a> Console<'a> {
+impl<'a> TrainConsole<'a> {
     pub(super) fn new(ui: &'a Ui, run: &Run, max_time: Option<Duration>) -> Result<Self> {
         let config = run.config();
         let is_alone = run.ranks().is_alone();
@@ -128,7 +129,7 @@ impl<'a> Console<'a> {
 
     pub(super) fn epoch(&self, line: &MetricsLine) {
         if self.length.steps == 0 {
-            // The summary of a solver says it all.
+            // The summary of a solver has these figures.
             return;
         }
         let mut times = String::new();
@@ -141,13 +142,13 @@ impl<'a> Console<'a> {
             );
         }
         self.note(&format!(
-            "epoch {}/{}: train loss {:.4}{}, validation Pearson {}, MSE {:.3e}, learning rate {:.1e}{times}",
+            "epoch {}/{}: train loss {:.4}{}, validation Pearson {}, MSE {}, learning rate {:.1e}{times}",
             line.epoch + 1,
             self.length.epochs,
             line.train_loss,
-            parts(line),
+            loss_parts(line),
             figure(line.val.pearson),
-            line.val.mse.unwrap_or(f64::NAN),
+            error(line.val.mse),
             line.learning_rate,
         ));
     }
@@ -218,14 +219,4 @@ fn seconds_time(seconds: f64) -> Duration {
 
 fn seconds(seconds: f64) -> String {
     duration(seconds_time(seconds))
-}
-
-/// The parts of a loss and their weights, where it has more than one: a total may rise by schedule.
-pub(super) fn parts(line: &MetricsLine) -> String {
-    if line.loss_parts.len() < 2 {
-        return String::new();
-    }
-    let parts: Vec<String> =
-        line.loss_parts.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
-    format!(" ({})", parts.join(", "))
 }

@@ -1,7 +1,6 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
 mod console;
-mod page;
 
 use crate::choice;
 use crate::exit;
@@ -9,19 +8,15 @@ use crate::failure::{Failure, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
 use crate::ui::Ui;
 use clap::Args;
-use console::Console;
+use console::TrainConsole;
 use knockout_data::screen::{Dataset, Part, Scheme};
 use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
-use knockout_report::units::{count, figure};
-use knockout_solve::Choice;
+use knockout_report::lab::{TrainingDocument, TrainingReport};
+use knockout_report::units::count;
 use knockout_train::config::Config;
-use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, default_folder, read_metrics,
-};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use knockout_train::run::{End, Event, Run, RunContext, RunDescription, default_folder, read_metrics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,17 +108,6 @@ impl Choices {
         ];
         keys.into_iter().flatten().collect()
     }
-}
-
-#[derive(Serialize)]
-struct Trained<'a> {
-    schema: u32,
-    run: &'a Path,
-    ended: &'static str,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    choices: BTreeMap<&'a str, f64>,
-    #[serde(flatten)]
-    last: Option<&'a MetricsLine>,
 }
 
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
@@ -300,7 +284,7 @@ fn resume_keys(args: &TrainArgs) -> Result<Vec<String>> {
 fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     let folder = run.folder().to_owned();
     note_start(&run, ui);
-    let console = Console::new(ui, &run, args.max_time)?;
+    let console = TrainConsole::new(ui, &run, args.max_time)?;
     run.stop_when(console.wants_stop());
     let (mut last, mut end, mut tried) = (None, End::Epochs, Vec::new());
     while let Some(event) = run.next() {
@@ -334,11 +318,12 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
         return ended(end, &folder);
     }
     let lines = read_metrics(&folder)?;
-    page::write(&run, &lines, end, &tried, &console.wants_stop())?;
+    let report = TrainingReport::of(&run, end, &tried, &console.wants_stop())?;
+    report.write()?;
     let last = last.as_ref().or(lines.last());
     let choices = run.choices().iter().map(|choice| (&choice.name[..], choice.value)).collect();
-    let trained = Trained { schema: 1, run: &folder, ended: end.name(), choices, last };
-    ui.result(|| summary(&folder, end, last, run.choices()), &trained)?;
+    let trained = TrainingDocument { schema: 1, run: &folder, ended: end.name(), choices, last };
+    ui.page(|| report.page(), &trained)?;
     ended(end, &folder)
 }
 
@@ -385,55 +370,5 @@ fn ended(end: End, folder: &Path) -> Result<()> {
             format!("interrupted and saved; resume with: knockout train --resume {}", folder.display()),
         )),
         _ => Ok(()),
-    }
-}
-
-fn summary(folder: &Path, end: End, line: Option<&MetricsLine>, choices: &[Choice]) -> String {
-    if end == End::Solved {
-        return solved_summary(folder, line, choices);
-    }
-    let why = match end {
-        End::Solved => "solved",
-        End::Epochs => "all epochs done",
-        End::Steps => "all steps done",
-        End::Patience => "no better validation Pearson for as long as run.patience allows",
-        End::Stopped => "stopped",
-    };
-    let line = line.map_or_else(String::new, |line| {
-        format!(
-            "epoch {} step {}: train loss {:.4}{}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
-            line.epoch + 1,
-            line.step,
-            line.train_loss,
-            console::parts(line),
-            figure(line.val.pearson),
-            figure(line.val.spearman),
-            line.val.mse.unwrap_or(f64::NAN),
-        )
-    });
-    let folder = folder.display();
-    let next = if end == End::Stopped { "train --resume" } else { "evaluate" };
-    format!("{why}\n{line}next: knockout {next} {folder}\n")
-}
-
-fn solved_summary(folder: &Path, line: Option<&MetricsLine>, choices: &[Choice]) -> String {
-    let figures = line.map_or_else(String::new, |line| {
-        let (pearson, spearman) = (figure(line.val.pearson), figure(line.val.spearman));
-        let mse = line.val.mse.unwrap_or(f64::NAN);
-        format!("validation Pearson {pearson}, Spearman {spearman}, MSE {mse:.3e}")
-    });
-    let mut lines = vec![format!("solved: {figures}")];
-    lines.extend(choices.iter().map(|choice| format!("  {}", choice_text(choice))));
-    lines.push(format!("next: knockout evaluate {}\n", folder.display()));
-    lines.join("\n")
-}
-
-/// Formats a setting that a solver chose: its name and its value.
-fn choice_text(choice: &Choice) -> String {
-    let Choice { name, value } = choice;
-    if *value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) {
-        format!("{name} {value:.3e}")
-    } else {
-        format!("{name} {}", (value * 1e4).round() / 1e4)
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 60.0;
 const RIGHT: f64 = 432.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 214.0;
@@ -27,7 +27,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     // A point without a height must not stretch the width.
     let across =
         Axis::around(points().filter(|point| point.1.is_finite()).map(|point| point.0), chart.across_scale);
-    let up = Axis::around(points().map(|point| point.1), chart.scale);
+    let ends = chart.series.iter().filter_map(|series| series.interval).flat_map(|(low, high)| [low, high]);
+    let up = Axis::around(points().map(|point| point.1).chain(ends), chart.scale);
     let (Some(across), Some(up)) = (across, up) else {
         out.push_str("<p class=\"soft\">no values yet</p></section>\n");
         return out;
@@ -73,6 +74,10 @@ fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
     }
     let (x, y) = (f64::midpoint(LEFT, RIGHT), HEIGHT - 4.0);
     writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(&chart.across)).ok();
+    let y = f64::midpoint(TOP, BOTTOM);
+    let label = escape(&chart.up);
+    writeln!(out, "<text transform=\"translate(11 {y}) rotate(-90)\" text-anchor=\"middle\">{label}</text>")
+        .ok();
 }
 
 fn width(position: f64) -> f64 {
@@ -86,6 +91,15 @@ fn height(position: f64) -> f64 {
 fn curve(out: &mut String, series: &Series, colour: &str, across: &Axis, up: &Axis) {
     let position = |at: f64, value: f64| Some((width(across.position(at)?), height(up.position(value)?)));
     write!(out, "<g style=\"--own:{colour}\">").ok();
+    if let (Some((low, high)), [(at, _)]) = (series.interval, &series.points[..])
+        && let (Some((x, bottom)), Some((_, top))) = (position(*at, low), position(*at, high))
+    {
+        write!(
+            out,
+            "<line class=\"interval\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom:.1}\" y2=\"{top:.1}\"/>"
+        )
+        .ok();
+    }
     if series.points.len() > 2 * STRIPS {
         let strips = strips(&series.points);
         let top = strips.iter().filter_map(|strip| position(strip.at, strip.high));
@@ -259,14 +273,14 @@ mod tests {
         assert_eq!(strips.iter().map(|strip| strip.high).fold(0.0, f64::max), 9.0);
         assert_eq!(strips.iter().map(|strip| strip.low).fold(0.0, f64::min), -9.0);
         assert!(strips.iter().all(|strip| strip.mean.is_finite()));
-        let text = draw(&Chart { series: vec![Series { name: "a".into(), points }], ..Chart::default() });
+        let text = draw(&Chart { series: vec![Series::new("a", points)], ..Chart::default() });
         assert!(text.len() < 50_000, "{} bytes", text.len());
     }
 
     #[test]
     fn a_value_that_is_none_is_a_gap() {
         let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 1.0), (4.0, 2.0)];
-        let chart = Chart { series: vec![Series { name: "a".into(), points }], ..Chart::default() };
+        let chart = Chart { series: vec![Series::new("a", points)], ..Chart::default() };
         let text = draw(&chart);
         let path = text.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 2), "{path}");
@@ -276,7 +290,7 @@ mod tests {
     #[test]
     fn epochs_are_whole_and_large_values_grouped() {
         let points = vec![(1.0, 30_756.73), (2.0, 24_000.0)];
-        let series = vec![Series { name: "a".into(), points }];
+        let series = vec![Series::new("a", points)];
         let text = draw(&Chart { series, counts_whole: true, ..Chart::default() });
         assert!(
             text.contains(">1</text>") && text.contains(">2</text>") && !text.contains(">1.5</text>"),
@@ -286,11 +300,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_yet_is_said() {
-        let none = Chart {
-            series: vec![Series { name: "a".into(), points: vec![(0.0, f64::NAN)] }],
+    fn both_axes_have_a_name_and_a_lone_point_its_interval() {
+        let series = Series { interval: Some((0.2, 0.9)), ..Series::new("a", [(1.0, 0.5)]) };
+        let text = draw(&Chart {
+            up: "Pearson".into(),
+            across: "epoch".into(),
+            series: vec![series],
             ..Chart::default()
-        };
+        });
+        assert!(text.contains(">Pearson</text>") && text.contains(">epoch</text>"), "{text}");
+        assert_eq!(text.matches("class=\"interval\"").count(), 1);
+        assert!(
+            text.contains(">0.2</text>") && text.contains(">0.8</text>"),
+            "the axis includes the interval: {text}"
+        );
+    }
+
+    #[test]
+    fn an_empty_chart_has_a_sentence() {
+        let none = Chart { series: vec![Series::new("a", [(0.0, f64::NAN)])], ..Chart::default() };
         assert!(draw(&none).contains("no values yet"));
         assert!(draw(&Chart::default()).contains("no values yet"));
     }

@@ -41,8 +41,10 @@ pub enum Scale {
 pub struct Chart {
     /// Heading.
     pub title: String,
-    /// Unit of the horizontal axis: `epoch`, `step`.
+    /// Quantity and unit of the horizontal axis: `epoch`, `CPU time (s)`.
     pub across: String,
+    /// Quantity and unit of the vertical axis: `validation Pearson`.
+    pub up: String,
     /// Whether the horizontal axis counts: its ticks are whole numbers.
     pub counts_whole: bool,
     /// Horizontal scale.
@@ -60,6 +62,15 @@ pub struct Series {
     pub name: String,
     /// Points from left to right; a value that is not finite is a gap.
     pub points: Vec<(f64, f64)>,
+    /// Interval of the value of a lone point, drawn as a vertical line.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Series {
+    /// Returns a curve.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect(), interval: None }
+    }
 }
 
 /// Predicted against measured values of one part of the samples.
@@ -69,6 +80,8 @@ pub struct Scatter {
     pub title: String,
     /// Metrics over the whole part.
     pub caption: String,
+    /// Unit or meaning of the values, such as `score (negative: sicker than expected)`.
+    pub unit: String,
     /// Measured value of each sample.
     pub measured: Vec<f32>,
     /// Predicted value of each sample, in the same order.

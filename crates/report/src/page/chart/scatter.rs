@@ -39,10 +39,11 @@ pub(super) fn draw(scatter: &Scatter) -> String {
         density(&mut out, &positions);
     }
     let (x, y) = (f64::midpoint(LEFT, RIGHT), f64::midpoint(TOP, BOTTOM));
-    write!(out, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">measured</text>", BOTTOM + 34.0).ok();
+    let unit = if scatter.unit.is_empty() { String::new() } else { format!(" {}", escape(&scatter.unit)) };
+    write!(out, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">measured{unit}</text>", BOTTOM + 34.0).ok();
     writeln!(
         out,
-        "<text transform=\"translate(10 {y}) rotate(-90)\" text-anchor=\"middle\">predicted</text></svg>"
+        "<text transform=\"translate(10 {y}) rotate(-90)\" text-anchor=\"middle\">predicted{unit}</text></svg>"
     )
     .ok();
     writeln!(out, "<p class=\"soft\">{}</p></section>", escape(&caption(scatter, &positions))).ok();
@@ -107,7 +108,7 @@ mod tests {
     fn scatter(count: usize) -> Scatter {
         let measured: Vec<f32> = (0..count).map(|i| (i % 97) as f32 / 97.0).collect();
         let predicted = measured.iter().map(|m| m * 0.5).collect();
-        Scatter { title: "test".into(), caption: "n".into(), measured, predicted }
+        Scatter { title: "test".into(), caption: "n".into(), measured, predicted, ..Scatter::default() }
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_said() {
+    fn samples_that_are_not_shown_are_counted() {
         let mut some = scatter(10);
         some.measured[3] = f32::NAN;
         some.predicted[4] = f32::INFINITY;

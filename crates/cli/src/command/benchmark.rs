@@ -1,7 +1,5 @@
 //! `knockout benchmark`: every model on every split, and one table of it.
 
-mod show;
-
 use crate::choice;
 use crate::command::evaluate::BootstrapArgs;
 use crate::command::train::{on_workers, parse_time};
@@ -12,11 +10,11 @@ use crate::output::write_in;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkRequest, Leaderboard, Progress};
+use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkRequest, Progress};
 use knockout_data::screen::Scheme;
-use knockout_report::units::{duration, figure};
+use knockout_report::lab::{BenchmarkDocument, benchmark_page};
+use knockout_report::units::{duration_of_seconds as time, figure};
 use knockout_train::run::dataset_word;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,17 +70,6 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-#[derive(Serialize)]
-struct BenchmarkDocument<'a> {
-    schema: u32,
-    out: &'a Path,
-    budget_seconds: Option<f64>,
-    resamples: usize,
-    /// Whether every cell is done.
-    complete: bool,
-    boards: &'a [Leaderboard],
-}
-
 pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     let models = if args.models.is_empty() {
         BenchmarkModel::usual()
@@ -113,21 +100,20 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     let interrupt = Interrupt::install()?;
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| compare(&request, &stop, ui))?;
-    let boards = &outcome.boards;
-    let budget = request.budget;
-    write_in(&request.out, "table.md", &show::markdown(boards, budget))?;
-    write_in(&request.out, "report.html", &show::page(boards, budget))?;
     let shown = BenchmarkDocument {
         schema: 1,
         out: &request.out,
-        budget_seconds: budget.map(|budget| budget.as_secs_f64()),
+        budget_seconds: request.budget.map(|budget| budget.as_secs_f64()),
         resamples: request.bootstrap.resamples,
         complete: !outcome.is_stopped,
-        boards,
+        boards: &outcome.boards,
     };
+    let page = benchmark_page(&shown);
+    write_in(&request.out, "table.md", &page.to_markdown())?;
+    write_in(&request.out, "report.html", &page.to_html())?;
     let json = serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n";
     write_in(&request.out, "table.json", &json)?;
-    ui.result(|| show::text(boards, budget, &request.out), &shown)?;
+    ui.page(|| page, &shown)?;
     if outcome.is_stopped {
         let message = "interrupted and saved; run the same command again to resume";
         return Err(Failure::verdict(INTERRUPTED, message));
@@ -148,7 +134,6 @@ fn compare(request: &BenchmarkRequest, stop: &Stop, ui: &Ui) -> Result<benchmark
             }
         }
         Progress::Run(report) => {
-            let time = |seconds| duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
             let of = report.budget_seconds.map_or_else(String::new, |budget| format!(" of {}", time(budget)));
             let spent = format!("{}: {}{of} CPU", report.what, time(report.cpu_seconds));
             bar.set_message(spent.clone());

@@ -1,0 +1,223 @@
+//! Evaluations: models side by side on one part of one split. A figure that is not defined is a dash.
+
+use super::accuracy::{BarScale, bounds, correlation, error, interval, prior_knowledge_sentence};
+use crate::page::{Cell, Column, Page, Section, Table, colour};
+use crate::units::count;
+use knockout_base::stats::bootstrap::Difference;
+use knockout_data::screen::Bounds;
+use knockout_predict::Coverage;
+use knockout_predict::evaluation::{Comparison, ENSEMBLE, Figure, Row, Spread, Unseen};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Document of `evaluate`.
+#[derive(Debug, Clone, Serialize)]
+pub struct EvaluationDocument {
+    /// Version of this document: 1.
+    pub schema: u32,
+    /// Scheme of the split.
+    pub split: &'static str,
+    /// Seed of the split.
+    pub split_seed: u64,
+    /// Part of the split.
+    pub part: &'static str,
+    /// Content hash of the dataset.
+    pub data_hash: String,
+    /// Bootstrap resamples of every interval.
+    pub resamples: usize,
+    /// Metrics of every model.
+    pub rows: Vec<Row>,
+    /// Paired differences.
+    pub comparisons: Vec<Comparison>,
+    /// Spread over the seeds of one configuration.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<Spread>,
+    /// Genes of the part that no training record deletes.
+    pub unseen_genes: Option<usize>,
+    /// Records of the part with such a gene.
+    pub unseen_records: Option<usize>,
+    /// Bounds of the accuracy of any model.
+    #[serde(flatten)]
+    pub bounds: Bounds,
+    /// Measurements within the intervals of each model that has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<Coverage>,
+    /// Models that use more than the screen and the networks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prior_knowledge: Vec<PriorKnowledge>,
+}
+
+/// Prior knowledge that a model uses beyond the screen and the networks.
+#[derive(Debug, Clone, Serialize)]
+pub struct PriorKnowledge {
+    /// Name of the model.
+    pub name: String,
+    /// Its additional inputs.
+    pub uses: BTreeSet<String>,
+}
+
+/// Returns the page of an evaluation.
+pub fn evaluation_page(document: &EvaluationDocument) -> Page {
+    let unseen =
+        document.unseen_genes.zip(document.unseen_records).map(|(genes, records)| Unseen { genes, records });
+    let mut findings = heading(&document.rows, document.split, document.split_seed, document.part, unseen);
+    findings[0] += &headline(document).map(|text| format!("; {text}")).unwrap_or_default();
+    let mut sections = vec![Section::new("models", "").with(rows_table(&document.rows))];
+    if !document.spread.is_empty() {
+        sections.push(Section::new("spread", "").with(spread_table(&document.spread)));
+    }
+    let coverage = document.coverage.iter().map(|Coverage { name, within_68, within_95 }| {
+        let (one, wide) = (100.0 * within_68, 100.0 * within_95);
+        format!(
+            "{name}: {one:.1} % of the measurements lie within its 68 % interval, {wide:.1} % within its 95 % interval"
+        )
+    });
+    let knowledge = document.prior_knowledge.iter();
+    let knowledge =
+        knowledge.map(|known| format!("{}: {}", known.name, prior_knowledge_sentence(&known.uses)));
+    let remarks = bounds(&document.bounds);
+    sections.extend(lines("bounds", remarks.into_iter().chain(coverage).chain(knowledge)));
+    sections.extend(comparisons_section(&document.comparisons, &document.rows, document.resamples));
+    let names: Vec<&str> = document.rows.iter().map(|row| &row.name[..]).take(1).collect();
+    Page {
+        title: format!("Evaluation of {}", names.join(", ")),
+        subtitle: format!(
+            "{} part of the {} split, seed {}",
+            document.part, document.split, document.split_seed
+        ),
+        made_by: "knockout evaluate".to_owned(),
+        findings,
+        sections,
+        ..Page::default()
+    }
+}
+
+/// Returns a section of sentences; `None` without any.
+pub(super) fn lines(id: &str, lines: impl IntoIterator<Item = String>) -> Option<Section> {
+    let section = lines.into_iter().fold(Section::new(id, ""), Section::with);
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+/// Returns the sentences about the part that models are evaluated on.
+pub(super) fn heading(
+    rows: &[Row],
+    split: &str,
+    split_seed: u64,
+    part: &str,
+    unseen: Option<Unseen>,
+) -> Vec<String> {
+    let samples = rows.first().map_or(0, |row| row.metrics.count);
+    let part = format!("{part} part of the {split} split (seed {split_seed}): {} samples", count(samples));
+    let unseen = unseen.map(|unseen| {
+        format!(
+            "genes of it that never occur in training: {} (in {} of its samples)",
+            count(unseen.genes),
+            count(unseen.records)
+        )
+    });
+    [part].into_iter().chain(unseen).collect()
+}
+
+/// Compares the first model, or the ensemble of the models, with the others.
+fn headline(document: &EvaluationDocument) -> Option<String> {
+    let row = document.rows.iter().find(|row| row.name == ENSEMBLE).or(document.rows.first())?;
+    let own = document.comparisons.iter().filter(|comparison| comparison.name == row.name);
+    let results = own.filter_map(|comparison| {
+        let found = comparison.pearson.as_ref()?;
+        let result = match (found.low > 0.0, found.high < 0.0) {
+            (true, _) => "better than",
+            (_, true) => "worse than",
+            _ => "not significantly different from",
+        };
+        Some(format!(", {result} {}", comparison.against))
+    });
+    Some(format!(
+        "{} has Pearson {}{}",
+        row.name,
+        correlation(row.metrics.pearson),
+        results.collect::<String>()
+    ))
+}
+
+/// Returns the table of models.
+pub(super) fn rows_table(rows: &[Row]) -> Table {
+    let scale = BarScale::around(rows.iter().flat_map(|row| [row.metrics.pearson, row.high]));
+    let table = Table::new([
+        Column::text("model"),
+        scale.column("Pearson"),
+        Column::number("Pearson"),
+        Column::text("95 % interval"),
+        Column::number("Spearman"),
+        Column::number("MSE").wide_only(),
+        Column::number("RMSE").wide_only(),
+        Column::number("MAE").wide_only(),
+        Column::number("samples").wide_only(),
+    ]);
+    table.with_rows(rows.iter().map(|row| {
+        let metrics = &row.metrics;
+        [
+            Cell::coloured(&row.name[..], colour(&row.name)),
+            scale.cell(&row.name, metrics.pearson, row.low.zip(row.high)),
+            correlation(metrics.pearson).into(),
+            interval(row.low, row.high).into(),
+            correlation(metrics.spearman).into(),
+            error(metrics.mse).into(),
+            error(metrics.rmse).into(),
+            error(metrics.mae).into(),
+            count(metrics.count).into(),
+        ]
+    }))
+}
+
+/// Returns paired differences, one sentence each.
+fn comparisons_section(comparisons: &[Comparison], rows: &[Row], resamples: usize) -> Option<Section> {
+    let sentence = |Comparison { name, against, pearson, mse }: &Comparison| {
+        let pearson = pearson.map_or_else(
+            || "a correlation is undefined".to_owned(),
+            |found| difference("Pearson", &found, ["better", "worse"]),
+        );
+        let mse = mse.map_or_else(String::new, |found| difference("; MSE", &found, ["worse", "better"]));
+        format!("{name} minus {against}: {pearson}{mse}")
+    };
+    let units = rows.first().map_or("records", |row| row.resampled.title());
+    let intro = format!("paired bootstrap over {units}, {} resamples", count(resamples));
+    let all = [intro].into_iter().chain(comparisons.iter().map(sentence));
+    lines("comparisons", all).filter(|_| !comparisons.is_empty())
+}
+
+/// Formats a difference and its finding: the first word where it lies above 0, the second where below.
+fn difference(figure: &str, found: &Difference, [above, below]: [&str; 2]) -> String {
+    let finding = match (found.low > 0.0, found.high < 0.0) {
+        (true, _) => above,
+        (_, true) => below,
+        _ => "no significant difference",
+    };
+    format!("{figure} {:+.4} [{:+.4}, {:+.4}]: {finding}", found.difference, found.low, found.high)
+}
+
+/// Returns the spread over seeds, one row per model and figure.
+pub(super) fn spread_table(spreads: &[Spread]) -> Table {
+    let table = Table::new([
+        Column::text("spread of"),
+        Column::text("figure"),
+        Column::text("over seeds of"),
+        Column::number("mean"),
+        Column::number("sd"),
+        Column::number("lowest"),
+        Column::number("highest"),
+        Column::number("seeds"),
+    ]);
+    table.with_rows(spreads.iter().map(|spread| {
+        let (figure, shown): (&str, fn(Option<f64>) -> String) = match spread.metric {
+            Figure::Pearson => ("Pearson", correlation),
+            Figure::Spearman => ("Spearman", correlation),
+            Figure::Mse => ("MSE", error),
+            Figure::Rmse => ("RMSE", error),
+            Figure::Mae => ("MAE", error),
+        };
+        let mut row = vec![spread.name.clone(), figure.to_owned(), spread.over.to_owned()];
+        row.extend([spread.mean, spread.sd, spread.low, spread.high].map(shown));
+        row.push(spread.seeds.len().to_string());
+        row
+    }))
+}

@@ -1,0 +1,172 @@
+//! Imports: what was read from each source, and what was left out.
+
+use crate::page::Page;
+use crate::units::count;
+use knockout_sources::import::altered::{ADVICE, LooksLike};
+use knockout_sources::import::report::{Report, RowReport};
+use std::path::Path;
+
+/// Returns sentences about rows left out, one for each source and reason.
+pub fn import_remarks(report: &Report) -> Vec<String> {
+    let mut files: Vec<(&str, &RowReport)> = Vec::new();
+    files.extend(report.networks.iter().map(|network| (network.file.as_str(), &network.rows)));
+    files.extend(report.metabolism.iter().map(|model| (model.file.as_str(), &model.alternatives)));
+    files.extend(report.screens.iter().map(|screen| (screen.file.as_str(), &screen.rows)));
+    files.dedup_by_key(|(file, _)| *file);
+    let mut lines = Vec::new();
+    for source in &report.gene_sources {
+        let names: Vec<(&str, LooksLike)> =
+            source.altered_names.iter().map(|(name, look)| (name.as_str(), *look)).collect();
+        if !names.is_empty() {
+            let named = altered_names(&names);
+            lines.push(format!("{}: names that look like {named} are taken as genes; {ADVICE}", source.file));
+        }
+    }
+    for (file, rows) in files {
+        if rows.unknown_gene > 0 {
+            lines.push(format!(
+                "{file}: {} rows name genes not in the table, e.g. {}; --genes or --aliases can add them",
+                count(rows.unknown_gene),
+                rows.examples.join(", ")
+            ));
+        }
+        let names: Vec<(&str, LooksLike)> = rows
+            .unknown_names
+            .iter()
+            .filter_map(|(name, unknown)| unknown.looks_like.map(|look| (name.as_str(), look)))
+            .collect();
+        if !names.is_empty() {
+            let named = altered_names(&names);
+            lines.push(format!("{file}: of the names not in the table, some look like {named}; {ADVICE}"));
+        }
+        lines.extend(skipped(file, rows));
+    }
+    // Genes outside the table need no remark here: a genome's annotations have many.
+    lines.extend(report.annotations.iter().flat_map(|set| skipped(&set.file, &set.rows)));
+    lines
+}
+
+/// Rows left out for other reasons than their genes, a line per reason.
+fn skipped(file: &str, rows: &RowReport) -> Vec<String> {
+    let line =
+        |(reason, skipped): (&String, &u64)| format!("{file}: {} rows left out: {reason}", count(*skipped));
+    rows.skipped.iter().map(line).collect()
+}
+
+/// Kinds of names, with counts and examples.
+fn altered_names(names: &[(&str, LooksLike)]) -> String {
+    let mut kinds: Vec<LooksLike> = names.iter().map(|(_, look)| *look).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let kinds = kinds.into_iter().map(|kind| {
+        let of_kind: Vec<&str> =
+            names.iter().filter(|(_, look)| *look == kind).map(|(name, _)| *name).collect();
+        let examples: Vec<String> = of_kind.iter().take(3).map(|name| format!("{name:?}")).collect();
+        format!("{} ({}: {})", kind.plural(), count(of_kind.len()), examples.join(", "))
+    });
+    kinds.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the page of an import into the folder `out`.
+pub fn import_page(report: &Report, out: &Path) -> Page {
+    let out = out.display();
+    let headline = format!("{out}: {} genes under {} names", count(report.genes), count(report.names));
+    let mut lines = source_lines(report);
+    lines.extend(sample_lines(report));
+    let is_empty = report.samples.count == 0;
+    Page {
+        title: format!("Import into {out}"),
+        made_by: "knockout data import".to_owned(),
+        findings: [headline].into_iter().chain(lines).collect(),
+        next: if is_empty { Vec::new() } else { vec![format!("`knockout data show {out}`")] },
+        ..Page::default()
+    }
+}
+
+fn source_lines(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = |text: String| lines.push(text);
+    for network in &report.networks {
+        let counts = &network.counts;
+        line(format!(
+            "  network {}: {} edges{} on {} genes ({} self-loops dropped)",
+            network.name,
+            count(counts.entries),
+            if counts.entries == counts.edges {
+                String::new()
+            } else {
+                format!(", both directions of {} undirected ones,", count(counts.edges))
+            },
+            count(counts.nodes),
+            count(counts.self_loops)
+        ));
+    }
+    if let Some(model) = &report.metabolism {
+        line(format!(
+            "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
+            count(model.reactions),
+            count(model.metabolites),
+            count(model.gpr),
+            count(model.stoichiometry)
+        ));
+    }
+    for features in &report.features {
+        line(format!(
+            "  features {}: {} of {} genes",
+            features.file,
+            count(features.columns),
+            count(features.genes)
+        ));
+    }
+    for set in &report.annotations {
+        line(format!(
+            "  annotations {}: {} terms of {} genes, {} pairs ({} terms with too few genes and {} with too many left out)",
+            set.name,
+            count(set.terms),
+            count(set.genes),
+            count(set.pairs),
+            count(set.terms_too_small),
+            count(set.terms_too_large)
+        ));
+    }
+    for screen in &report.screens {
+        line(format!(
+            "  screen {}: {} of {} rows",
+            screen.source,
+            count(screen.measurements),
+            count(screen.rows.read)
+        ));
+    }
+    lines
+}
+
+fn sample_lines(report: &Report) -> Vec<String> {
+    let samples = &report.samples;
+    if samples.count == 0 {
+        return vec!["  no samples: no screen was given, so there is nothing to train on".to_owned()];
+    }
+    let orders: Vec<String> = samples
+        .orders
+        .iter()
+        .map(|(order, samples)| format!("{} of {order} genes", count(*samples)))
+        .collect();
+    let kinds: Vec<String> =
+        samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
+    let mut lines = vec![format!(
+        "  {} samples ({}; {}), {} repeat{} merged",
+        count(samples.count),
+        orders.join(", "),
+        kinds.join(", "),
+        count(samples.merged),
+        if samples.merged == 1 { "" } else { "s" }
+    )];
+    if samples.of_several_alleles > 0 {
+        let several = count(samples.of_several_alleles);
+        lines.push(format!("  {several} of them have the mean score of different alleles of the same genes"));
+    }
+    for split in &report.splits {
+        let [train, val, test] = split.parts.map(count);
+        lines.push(format!("  split {}: {train} train, {val} val, {test} test", split.name));
+    }
+    lines
+}

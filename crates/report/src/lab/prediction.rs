@@ -1,0 +1,248 @@
+//! Predictions of many gene sets: the summary of a folder, and the page of hits.
+
+use super::accuracy::{ceiling_sentence, dash, prior_knowledge_sentence, scatter};
+use crate::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
+use crate::units::{count, figure};
+use knockout_data::cell::{Gene, GeneTable};
+use knockout_predict::scorer::OpenRuns;
+use knockout_predict::{Calibration, Folder, Hit, PREDICTIONS, RunEntry, Summary};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Hits that text shows; the files have all of them.
+const PRINTED: usize = 10;
+/// Hits that a page shows before it is expanded.
+const SHOWN: usize = 100;
+
+/// Document of `predict`.
+#[derive(Debug, Clone, Serialize)]
+pub struct PredictionDocument<'a> {
+    /// Version of this document: 1.
+    pub schema: u32,
+    /// Folder of the predictions.
+    pub out: &'a Path,
+    /// Description of the candidates.
+    pub what: &'a str,
+    /// Share of the candidates that was predicted.
+    pub part: String,
+    /// Number of candidates.
+    pub candidates: u64,
+    /// Candidates that were predicted.
+    pub scored: u64,
+    /// Candidates that filters left out.
+    pub left_out: u64,
+    /// Mean prediction.
+    pub mean: Option<f64>,
+    /// Highest predictions.
+    pub top: Vec<HitDocument>,
+    /// Lowest predictions.
+    pub bottom: Vec<HitDocument>,
+    /// Tables that were written.
+    pub files: Vec<PathBuf>,
+}
+
+/// A predicted gene set.
+#[derive(Debug, Clone, Serialize)]
+pub struct HitDocument {
+    /// Number of the candidate.
+    pub number: u64,
+    /// Systematic names.
+    pub genes: Vec<String>,
+    /// Standard names, or systematic ones where there are none.
+    pub names: Vec<String>,
+    /// Prediction, in the scores' units.
+    pub prediction: f64,
+    /// Standard deviation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sd: Option<f64>,
+}
+
+impl HitDocument {
+    fn of(hit: &Hit, genes: &GeneTable) -> Self {
+        let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
+        Self {
+            number: hit.number,
+            genes: genes().map(|gene| gene.systematic.clone()).collect(),
+            names: genes().map(|gene| Gene::name(gene).to_owned()).collect(),
+            prediction: hit.prediction,
+            sd: hit.sd,
+        }
+    }
+}
+
+impl<'a> PredictionDocument<'a> {
+    /// Describes a finished folder and the tables that were written from it.
+    pub fn of(folder: &'a Folder, summary: &Summary, genes: &GeneTable, files: Vec<PathBuf>) -> Self {
+        let plan = folder.plan();
+        let hits = |hits: Vec<Hit>| hits.iter().map(|hit| HitDocument::of(hit, genes)).collect();
+        Self {
+            schema: 1,
+            out: folder.path(),
+            what: &plan.candidates.what,
+            part: plan.part.to_string(),
+            candidates: summary.candidates,
+            scored: summary.scored(),
+            left_out: summary.candidates - summary.scored(),
+            mean: summary.mean(),
+            top: hits(summary.extremes.top()),
+            bottom: hits(summary.extremes.bottom()),
+            files,
+        }
+    }
+}
+
+/// Returns the page of a folder of predictions.
+pub fn prediction_page(document: &PredictionDocument<'_>) -> Page {
+    let left_out = (document.left_out > 0)
+        .then(|| format!(" ({} candidates left out by filters)", count(document.left_out as usize)));
+    let headline = format!(
+        "{}: {} predictions{}{}",
+        document.out.display(),
+        count(document.scored as usize),
+        left_out.unwrap_or_default(),
+        document.mean.map(|mean| format!(", mean {mean:.4}")).unwrap_or_default()
+    );
+    let mut sections = hit_sections(document);
+    let mut files: Vec<String> = document.files.iter().map(|file| file.display().to_string()).collect();
+    if files.is_empty() {
+        let folder = document.out.join(PREDICTIONS);
+        files.push(format!("they are in {}, as Parquet; --csv writes a table too", folder.display()));
+    }
+    sections.push(files.into_iter().fold(Section::new("files", ""), Section::with));
+    Page {
+        title: format!("Predictions: {}", document.what),
+        made_by: "knockout predict".to_owned(),
+        findings: vec![headline],
+        sections,
+        ..Page::default()
+    }
+}
+
+fn hit_sections(document: &PredictionDocument<'_>) -> Vec<Section> {
+    let lists = [("highest", &document.top), ("lowest", &document.bottom)];
+    let lists = lists.into_iter().filter(|(_, hits)| !hits.is_empty());
+    lists
+        .map(|(title, hits)| {
+            let section = Section::new(title, "").with(hit_table(title, hits));
+            match hits.len().checked_sub(PRINTED + 1) {
+                Some(_) => section.with(format!("… and {} more", count(hits.len() - PRINTED))),
+                None => section,
+            }
+        })
+        .collect()
+}
+
+fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
+    let columns = [
+        Column::text(title),
+        Column::text("systematic").wide_only(),
+        Column::number("prediction"),
+        Column::number("sd"),
+    ];
+    let row = |hit: &HitDocument| {
+        let sd = hit.sd.map_or_else(dash, |sd| format!("{sd:.4}"));
+        [hit.names.join(" "), hit.genes.join(" "), format!("{:.4}", hit.prediction), sd]
+    };
+    Table::new(columns).limited(PRINTED, SHOWN).with_rows(hits.iter().map(row))
+}
+
+/// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs on their test part.
+pub fn hits_page(
+    document: &PredictionDocument<'_>,
+    folder: &Folder,
+    summary: &Summary,
+    opened: &OpenRuns,
+    calibration: &Calibration,
+) -> Page {
+    let plan = folder.plan();
+    let runs: Vec<String> = plan.runs.iter().map(run_name).collect();
+    let sections = hit_sections(document);
+    Page {
+        subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
+        made_by: format!("{} --out {}", plan.command, folder.path().display()),
+        facts: vec![
+            Fact::new("predictions", count(summary.scored() as usize)),
+            Fact::new("mean prediction", figure(summary.mean())),
+            Fact::new("Pearson on the test part", figure(calibration.metrics.pearson)),
+            Fact::new("RMSE on the test part", figure(calibration.metrics.rmse)),
+        ],
+        findings: notes(calibration, opened),
+        picture: Some(Figure::Chart(groups(calibration))),
+        figures: vec![
+            Figure::Chart(histogram(summary, opened)),
+            Figure::Scatter(scatter("Test part", &calibration.measured, &calibration.predicted)),
+        ],
+        sections,
+        ..prediction_page(document)
+    }
+}
+
+/// Names a run and, where it was trained in steps, its step.
+fn run_name(run: &RunEntry) -> String {
+    let step = if run.step > 1 { format!(" (step {})", count(run.step)) } else { String::new() };
+    format!("{}{step}", run.folder.display())
+}
+
+fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
+    let mut notes = vec![format!(
+        "On the {} samples of the test part, which no run was fitted to, predictions and measured scores correlate by {}.",
+        count(calibration.measured.len()),
+        figure(calibration.metrics.pearson)
+    )];
+    if let Some(((low, below), (high, above))) = calibration.groups.first().zip(calibration.groups.last()) {
+        notes.push(format!(
+            "The tenth of the test part with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
+             highest tenth (mean {high:.4}) at {above:.4}."
+        ));
+    }
+    notes.extend(opened.dataset.manifest.synthetic.as_ref().map(|known| {
+        format!(
+            "The expected maximum of any model on this synthetic screen is {:.4}.",
+            known.attainable_pearson
+        )
+    }));
+    notes.extend(ceiling_sentence(&opened.dataset.manifest.bounds()).map(|mut sentence| {
+        sentence[..1].make_ascii_uppercase();
+        sentence + "."
+    }));
+    for run in &opened.runs {
+        let uses = run.prior_knowledge();
+        if !uses.is_empty() {
+            notes.push(format!("The run of {}: {}.", run.entry.model, prior_knowledge_sentence(&uses)));
+        }
+    }
+    notes
+}
+
+/// Returns the shares of predictions and of measured scores by bin.
+fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
+    let scale = summary.scale;
+    let measured = scale.count(opened.dataset.samples.scores().iter().copied());
+    let series = |name: &str, counts: &[u64]| {
+        let (sum, step) = (counts.iter().sum::<u64>().max(1), (scale.high - scale.low) / scale.bins as f64);
+        let share = |count: u64| 100.0 * count as f64 / sum as f64;
+        let points = counts.iter().enumerate();
+        Series::new(name, points.map(|(bin, &count)| (scale.low + (bin as f64 + 0.5) * step, share(count))))
+    };
+    Chart {
+        title: "Distribution of predictions and of measured scores".to_owned(),
+        across: "score".to_owned(),
+        up: "share of each (%)".to_owned(),
+        series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
+        ..Chart::default()
+    }
+}
+
+fn groups(calibration: &Calibration) -> Chart {
+    let diagonal = calibration.groups.iter().map(|&(predicted, _)| (predicted, predicted));
+    Chart {
+        title: "How far to trust a prediction: the test part by tenths of the prediction".to_owned(),
+        across: "mean prediction (score)".to_owned(),
+        up: "mean measured score".to_owned(),
+        series: vec![
+            Series::new("measured", calibration.groups.iter().copied()),
+            Series::new("perfect prediction", diagonal),
+        ],
+        ..Chart::default()
+    }
+}
