@@ -1,4 +1,4 @@
-//! What a file is bound by: the parts of its steps, and the phase, module and operation that have most of the cause's time.
+//! The bound of a file: the parts of its steps, and the phase, module and operation that have most of the cause's time.
 
 use super::heaviest::{Heaviest, heaviest_path};
 use crate::attribute::Attributed;

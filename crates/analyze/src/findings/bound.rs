@@ -1,4 +1,4 @@
-//! What a step is bound by: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
+//! The bound of a step: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
 
 use crate::findings::FileFindings;
 use knockout_base::stats::share;
@@ -134,7 +134,7 @@ impl TimeParts {
     }
 }
 
-/// What a trace is bound by, and the figures behind it. Shares are of the steps, or of the trace where it has no steps.
+/// The bound of a trace, and the figures behind it. Shares are of the steps, or of the trace where it has no steps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
     /// The cause that takes most of a step.

@@ -88,7 +88,7 @@ pub struct FileFindings {
     pub memory: Vec<MemoryDevice>,
     /// Critical path of the slowest step; `None` without steps.
     pub critical_path: Option<CriticalPath>,
-    /// What the steps are bound by.
+    /// The bound of the steps.
     #[serde(skip)]
     pub bound: Bound,
     /// Other findings, the strongest first.
