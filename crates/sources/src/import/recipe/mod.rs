@@ -4,6 +4,7 @@
 
 mod sources;
 mod spec;
+mod tagged;
 
 pub use sources::{
     AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
@@ -28,25 +29,25 @@ pub struct Recipe {
     /// Whether a source may lose more than a fifth of its rows to genes outside the table.
     pub allow_missing: bool,
     /// The gene table: the genes of all these, in this order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub genes: Vec<GeneSource>,
     /// More names for the genes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub aliases: Vec<AliasSource>,
     /// Networks, in the order in which the dataset keeps them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub networks: Vec<NetworkSource>,
     /// A metabolic model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "tagged::option")]
     pub metabolism: Option<MetabolismSource>,
     /// Content features of the genes, beside each other.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub features: Vec<FeatureSource>,
     /// Terms that genes are annotated with, one set from each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub annotations: Vec<AnnotationSource>,
     /// Screens, in the order in which their samples stand.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub screens: Vec<ScreenSource>,
 }
 

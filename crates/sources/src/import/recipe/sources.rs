@@ -1,4 +1,6 @@
 //! Every kind of source with its options. A field's comment is the documentation of the option.
+//!
+//! A variant is a format and a field an option, with the type that serde reads: `tagged` and `spec` derive both spellings from it.
 
 use crate::import::annotations::Sizes;
 use crate::import::annotations::gaf::Aspect;
@@ -45,7 +47,7 @@ fn yes() -> bool {
 
 /// A source of genes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum GeneSource {
     /// `SGD_features.tab`, sorted by systematic name, with its standard names and aliases.
     Sgd {
@@ -80,7 +82,7 @@ impl GeneSource {
 
 /// A source of aliases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum AliasSource {
     /// `SGD_features.tab`.
     Sgd {
@@ -113,7 +115,7 @@ impl AliasSource {
 
 /// A source of networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum NetworkSource {
     /// STRING links: `links.detailed`, `links.full`, `physical.links`, `physical.links.full`.
     String {
@@ -261,7 +263,7 @@ impl NetworkSource {
 
 /// A source of content features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum FeatureSource {
     /// A text table with a column of genes and columns of numbers.
     Table {
@@ -301,7 +303,7 @@ impl FeatureSource {
 
 /// A source of annotations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum AnnotationSource {
     /// Any table with a column of genes and a column of terms: text, xlsx or Parquet.
     Table {
@@ -404,7 +406,7 @@ impl AnnotationSource {
 
 /// A source of metabolism.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum MetabolismSource {
     /// `yeast-GEM.yml`.
     YeastGem {
@@ -429,7 +431,7 @@ impl MetabolismSource {
 /// A source of samples.
 #[expect(clippy::large_enum_variant, reason = "a recipe has a handful of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ScreenSource {
     /// Kuzmin 2018, Data S1 or S2.
     Kuzmin2018 {

@@ -1,20 +1,11 @@
 //! `FORMAT:FILE,key=value,…`, as a source is written on the command line, to the same value as in a recipe.
+//!
+//! All values are texts here. The type of an option's field determines how its text is read.
 
 use knockout_base::error::Error;
-use serde::de::DeserializeOwned;
-use toml::{Table, Value};
-
-/// Options that hold several values, separated by `+`.
-const LISTS: [&str; 10] =
-    ["alias", "aspect", "channels", "columns", "genes", "orders", "qualifiers", "splits", "types", "without"];
-/// Options that do so in one format, and hold one value in others.
-const LISTS_OF: [(&str, &str); 1] = [("gaf", "evidence")];
-/// Options that hold whole numbers.
-const NUMBERS: [&str; 7] = ["max-genes", "min-genes", "orders", "organism", "query", "taxon", "threshold"];
-/// Options that are true or false.
-const FLAGS: [&str; 2] = ["directed", "header"];
-/// Options with a value per channel or column: `thresholds.database=700`, `where.mode=binding`.
-const TABLES: [&str; 2] = ["thresholds", "where"];
+use serde::de::value::{Error as ValueError, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
 
 /// Reads a source as it is written on the command line.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
@@ -23,35 +14,29 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
             "{text:?} names no format; write FORMAT:FILE, for example sgd:SGD_features.tab.gz"
         ))
     })?;
-    let (file, options) = split_options(rest);
+    let (file, given) = split_options(rest);
     if file.is_empty() {
         return Err(Error::request(format!("{text:?} names no file; write {format}:FILE")));
     }
-    let mut table = Table::new();
-    table.insert("format".to_owned(), Value::String(format.to_owned()));
-    table.insert("file".to_owned(), Value::String(file.to_owned()));
-    for (key, value) in options {
-        insert(&mut table, format, key, value)
-            .map_err(|message| Error::request(format!("in {text:?}: {message}")))?;
+    let fail = |message: String| Error::request(format!("in {text:?}: {message}"));
+    let mut options = vec![("file", OptionValue::Text { key: "file", text: file })];
+    for (key, value) in given {
+        insert(&mut options, key, value).map_err(fail)?;
     }
-    table.try_into().map_err(|error: toml::de::Error| {
-        let message = error.to_string();
-        Error::request(format!("in {text:?}: {}", message.lines().next().unwrap_or_default().trim()))
-    })
+    let source = MapDeserializer::new(std::iter::once((format, OptionValue::Table(options))));
+    T::deserialize(MapAccessDeserializer::new(source)).map_err(|error| fail(error.to_string()))
 }
 
-/// The file and the options behind it. A comma belongs to the file's name unless `key=` follows it.
+/// The file and the options behind it. A comma belongs to the file's name unless `key=` or `key.column=` follows it.
 fn split_options(text: &str) -> (&str, Vec<(&str, &str)>) {
     let mut parts = Vec::new();
     let mut start = 0;
     for (at, _) in text.match_indices(',') {
         let rest = &text[at + 1..];
         let key = rest.split(['=', ',']).next().unwrap_or_default();
-        let is_key = !key.is_empty()
-            && rest[key.len()..].starts_with('=')
-            && (key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
-                || TABLES.iter().any(|table| key.starts_with(&format!("{table}."))));
-        if is_key {
+        let option = key.split('.').next().unwrap_or_default();
+        let is_option = !option.is_empty() && option.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        if is_option && rest[key.len()..].starts_with('=') {
             parts.push(&text[start..at]);
             start = at + 1;
         }
@@ -61,41 +46,104 @@ fn split_options(text: &str) -> (&str, Vec<(&str, &str)>) {
     (file, parts.into_iter().filter_map(|part| part.split_once('=')).collect())
 }
 
-fn insert(table: &mut Table, format: &str, key: &str, value: &str) -> Result<(), String> {
-    if let Some((outer, inner)) = key.split_once('.') {
-        let value = if outer == "thresholds" { number(key, value)? } else { Value::String(value.to_owned()) };
-        let nested = table.entry(outer).or_insert_with(|| Value::Table(Table::new()));
-        if let Value::Table(nested) = nested {
-            nested.insert(inner.to_owned(), value);
+/// Adds an option; `thresholds.database=700` adds to the table `thresholds`.
+fn insert<'a>(options: &mut Options<'a>, key: &'a str, text: &'a str) -> Result<(), String> {
+    let value = OptionValue::Text { key, text };
+    let (name, inner) = key.split_once('.').map_or((key, None), |(name, inner)| (name, Some(inner)));
+    let existing = options.iter_mut().find(|(existing, _)| *existing == name).map(|(_, value)| value);
+    match (existing, inner) {
+        (None, None) => options.push((name, value)),
+        (None, Some(inner)) => options.push((name, OptionValue::Table(vec![(inner, value)]))),
+        (Some(OptionValue::Table(table)), Some(inner)) if table.iter().all(|(key, _)| *key != inner) => {
+            table.push((inner, value));
         }
-        return Ok(());
+        (Some(_), _) => return Err(format!("{key} is given twice")),
     }
-    let single = |word: &str| -> Result<Value, String> {
-        if NUMBERS.contains(&key) {
-            number(key, word)
-        } else if FLAGS.contains(&key) {
-            word.parse()
-                .map(Value::Boolean)
-                .map_err(|_neither| format!("{key} is {word:?}; expected true or false"))
-        } else {
-            Ok(Value::String(word.to_owned()))
-        }
-    };
-    let value = if LISTS.contains(&key) || LISTS_OF.contains(&(format, key)) {
-        Value::Array(value.split('+').map(single).collect::<Result<_, _>>()?)
-    } else {
-        single(value)?
-    };
-    match table.insert(key.to_owned(), value) {
-        None => Ok(()),
-        Some(_) => Err(format!("{key} is given twice")),
+    Ok(())
+}
+
+type Options<'a> = Vec<(&'a str, OptionValue<'a>)>;
+
+/// The value of an option: a text, or a text for each channel or column.
+#[derive(Debug, Clone)]
+enum OptionValue<'a> {
+    Text { key: &'a str, text: &'a str },
+    Table(Options<'a>),
+}
+
+impl OptionValue<'_> {
+    fn parsed<V: std::str::FromStr>(&self, expected: &str) -> Result<V, ValueError> {
+        let Self::Text { key, text } = self else {
+            return Err(ValueError::custom(format!("expected {expected}")));
+        };
+        text.parse().map_err(|_invalid| ValueError::custom(format!("{key} is {text:?}; expected {expected}")))
     }
 }
 
-fn number(key: &str, word: &str) -> Result<Value, String> {
-    let number =
-        word.parse::<u32>().map_err(|_no_number| format!("{key} is {word:?}; expected a whole number"))?;
-    Ok(Value::Integer(number.into()))
+impl<'de> IntoDeserializer<'de> for OptionValue<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+            visitor.visit_u32(self.parsed("a whole number")?)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for OptionValue<'de> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        match self {
+            Self::Text { text, .. } => visitor.visit_borrowed_str(text),
+            Self::Table(options) => visitor.visit_map(MapDeserializer::new(options.into_iter())),
+        }
+    }
+
+    /// Several values are separated by `+`.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        let Self::Text { key, text } = self else { return self.deserialize_any(visitor) };
+        visitor.visit_seq(SeqDeserializer::new(text.split('+').map(|text| Self::Text { key, text })))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        visitor.visit_bool(self.parsed("true or false")?)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        let Self::Text { text, .. } = self else { return self.deserialize_any(visitor) };
+        visitor.visit_enum(text.into_deserializer())
+    }
+
+    whole_numbers!(deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64);
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i32 i64 i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple tuple_struct map struct
+        identifier ignored_any
+    }
 }
 
 macro_rules! from_str {
@@ -149,6 +197,10 @@ mod tests {
         .unwrap();
         assert_eq!(recipe.networks, [option]);
         assert_eq!(Recipe::from_toml(&recipe.to_toml()).unwrap(), recipe);
+        let written = "duplicates = \"mean\"\nalleles = \"all\"\nallow-missing = false\n\n[[networks]]\nformat = \"string\"\n\
+                       file = \"a,b.txt.gz\"\nchannels = [\"fusion\", \"database\"]\nthreshold = 400\ntaxon = 4932\nentries = \"one\"\n\n\
+                       [networks.thresholds]\ndatabase = 700\n";
+        assert_eq!(recipe.to_toml(), written);
     }
 
     #[test]
@@ -199,6 +251,8 @@ mod tests {
         assert!(message("edges:x,directed=maybe").contains("expected true or false"));
         assert!(message("string:x,taxon=1,taxon=2").contains("taxon is given twice"));
         assert!(message("dango:x").contains("missing field `gene-list`"));
+        let error = Recipe::from_toml("[[networks]]\nfile = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("missing field `format`") && error.contains("line 1"), "{error}");
         let error = Recipe::from_toml("nmae = \"x\"").unwrap_err().to_string();
         assert!(error.contains("unknown field `nmae`") && error.contains("line 1"), "{error}");
     }
