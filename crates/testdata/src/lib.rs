@@ -2,11 +2,10 @@
 //!
 //! [`golden`] reads the numbers computed with PyTorch, a few of which are in the repository. Everything else that a checkout does not
 //! contain is a [`Resource`]: tests that need one are written with [`tests!`](crate::tests), which counts them as ignored where it is
-//! missing. [`redact`] decides what a snapshot of an output keeps. The crate depends on none of the tested crates.
+//! missing. The crate depends on none of the tested crates.
 
 pub mod golden;
 mod harness;
-pub mod redact;
 mod resource;
 
 pub use harness::run;

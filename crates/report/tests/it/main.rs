@@ -4,4 +4,5 @@
 mod experiment;
 mod fixtures;
 mod render;
+mod skeleton;
 mod snapshots;

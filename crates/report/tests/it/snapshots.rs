@@ -4,6 +4,7 @@
 //! Figures come from a fake clock and a trace of three steps, so they are the same everywhere.
 
 use crate::fixtures::{analysis, experiment, findings, measured, trace};
+use crate::skeleton::skeleton;
 use insta::assert_snapshot;
 use knockout_analyze::Comparison;
 use knockout_analyze::logs::{LogReader, Logs};
@@ -11,7 +12,6 @@ use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_report::page::{
     Chart, Column, Diagram, DiagramNode, Fact, Figure, Page, Scatter, Section, Series, Table,
 };
-use knockout_testdata::redact::skeleton;
 
 /// Returns the trace with a slower optimiser and without an operation.
 fn later() -> String {
