@@ -110,19 +110,15 @@ impl Choices {
     }
 }
 
+/// Reads a time such as `90s`, `30m` or `1h 30m`; a number without a unit is in seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor = match unit {
-        "s" | "" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("unknown time unit {unit:?}; use s, m or h")),
-    };
-    let number: f64 =
-        number.parse().map_err(|error| format!("{text:?} is not a time ({error}); write 90s, 30m or 2h"))?;
-    Duration::try_from_secs_f64(number * factor)
-        .map_err(|error| format!("{text:?} is not a time ({error}); write 90s, 30m or 2h"))
+    let with_unit = if text.ends_with(|c: char| c.is_ascii_digit()) { &format!("{text}s") } else { text };
+    humantime::parse_duration(with_unit).map_err(|error| match error {
+        humantime::DurationError::UnknownUnit { unit, .. } => {
+            format!("unknown time unit {unit:?}; use s, m, h or d")
+        }
+        error => format!("{text:?} is not a time ({error}); write 90s, 30m or 2h"),
+    })
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
@@ -370,5 +366,28 @@ fn ended(end: End, folder: &Path) -> Result<()> {
             format!("interrupted and saved; resume with: knockout train --resume {}", folder.display()),
         )),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_a_bare_number_is_in_seconds() {
+        for (text, seconds) in [
+            ("90s", 90.0),
+            ("30m", 1800.0),
+            ("2min", 120.0),
+            ("1.5h", 5400.0),
+            ("1h 30m", 5400.0),
+            ("0.5", 0.5),
+        ] {
+            assert_eq!(parse_time(text), Ok(Duration::from_secs_f64(seconds)), "{text}");
+        }
+        assert_eq!(parse_time("3x").unwrap_err(), "unknown time unit \"x\"; use s, m, h or d");
+        for text in ["", "-3s", "h", "1e9s"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
     }
 }
