@@ -162,7 +162,7 @@ impl CodeFigures {
             for root in &package.roots {
                 let modules = Modules::read(repo, root)?;
                 let label = package.label(root);
-                let cycles = modules.all_cycles();
+                let cycles = modules.cycles();
                 let (top, deeper): (Vec<&Cycle>, Vec<&Cycle>) =
                     cycles.iter().partition(|cycle| cycle.parent == "crate");
                 figures.crates_with_cycles += usize::from(!top.is_empty());

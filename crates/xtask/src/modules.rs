@@ -127,13 +127,8 @@ impl Modules {
         self.sources
     }
 
-    /// Returns the cycles among the modules directly below the root.
-    pub fn cycles(&self) -> Vec<Cycle> {
-        self.all_cycles().into_iter().filter(|cycle| cycle.parent == "crate").collect()
-    }
-
     /// Returns the cycles among the modules of every parent, the root first.
-    pub fn all_cycles(&self) -> Vec<Cycle> {
+    pub fn cycles(&self) -> Vec<Cycle> {
         self.arrows().iter().flat_map(|(parent, arrows)| cycles(parent, arrows)).collect()
     }
 

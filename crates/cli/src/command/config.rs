@@ -1,14 +1,13 @@
-//! `knockout config`: the resolved configuration, and the overrides every configured command takes.
+//! `knockout config`: the resolved configuration.
 
+use super::overrides::Overrides;
 use super::train::configure;
 use crate::choice;
-use crate::failure::{Result, Unexpected as _, request_error};
+use crate::failure::{Result, Unexpected as _};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Versioned};
 use clap::{Args, Subcommand};
 use knockout_models::ModelEntry;
-use knockout_sources::synth;
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Show configuration
@@ -44,35 +43,6 @@ struct ConfigShowArgs {
     data: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
-}
-
-/// Changes to the configuration.
-#[derive(Debug, Args)]
-pub(crate) struct Overrides {
-    /// Changes as key=value; `knockout config show` lists them (for training with --model and --data)
-    #[arg(value_name = "KEY=VALUE")]
-    pub(crate) keys: Vec<String>,
-}
-
-/// Everything that can be configured.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Config {
-    /// The synthetic yeast.
-    pub(crate) synth: synth::Config,
-}
-
-impl Overrides {
-    /// The configuration of a preset with the overrides applied.
-    pub(crate) fn resolve(&self, preset: &str) -> Result<Config> {
-        let synth = synth::Config::preset(preset).ok_or_else(|| {
-            request_error(format!(
-                "there is no synthetic yeast {preset:?}; choose from {}; presets of models need --data",
-                synth::PRESETS.join(", ")
-            ))
-        })?;
-        Ok(knockout_base::config::resolve(&Config { synth }, &self.keys)?)
-    }
 }
 
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {

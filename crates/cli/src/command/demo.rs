@@ -1,7 +1,7 @@
 //! `knockout demo`: the whole story on a small synthetic yeast, from its making to the report of an experiment.
 
 use crate::command::experiment::{self, ExperimentArgs};
-use crate::command::{config::Overrides, data};
+use crate::command::{data, overrides::Overrides};
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;

@@ -21,6 +21,8 @@ pub(crate) mod explain;
 pub(crate) mod logs;
 pub(crate) mod man;
 #[cfg(feature = "lab")]
+pub(crate) mod overrides;
+#[cfg(feature = "lab")]
 pub(crate) mod predict;
 #[cfg(feature = "lab")]
 pub(crate) mod profile;

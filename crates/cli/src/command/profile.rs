@@ -81,7 +81,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "RUN_A")]
     against: Option<PathBuf>,
     #[command(flatten)]
-    overrides: super::config::Overrides,
+    overrides: super::overrides::Overrides,
 }
 
 /// Default number of warm-up steps.

@@ -7,8 +7,8 @@ use crate::format::lane::{Id, Lane, LaneId, Lanes};
 use crate::format::symbol::{Symbol, Symbols};
 use crate::format::time::Time;
 use crate::read::batch::{Local, LocalId, LocalText, LocalValue};
-use crate::read::reader::Sink;
 use crate::read::scan::Scanner;
+use crate::read::sink::Sink;
 use crate::read::text::{Quality, decode};
 
 /// Symbols and lanes behind the numbers of one scanner, as far as they have occurred.

@@ -7,8 +7,8 @@ use crate::format::event::ArgSet;
 use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
 use crate::read::lex::{Lexer, Stop, Stopped};
-use crate::read::reader::Sink;
 use crate::read::scan::{ListState, Run, RunEnd, Scanner};
+use crate::read::sink::Sink;
 use crate::read::text::decode;
 use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
 

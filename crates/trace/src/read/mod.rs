@@ -15,9 +15,11 @@ mod raw;
 pub(crate) mod reader;
 mod scan;
 mod select;
+mod sink;
 mod source;
 mod text;
 
 pub use raw::{field_range, repair};
-pub use reader::{Outcome, ReadOptions, Sink, read};
+pub use reader::{Outcome, ReadOptions, read};
 pub use select::{CONVERTED, Selection, Selector};
+pub use sink::Sink;

@@ -3,25 +3,14 @@
 
 use crate::format::damage::{Damage, Irregularity, ReadError};
 use crate::format::document::Document;
-use crate::format::event::{ArgSet, Event};
 use crate::format::lane::Lanes;
 use crate::format::symbol::Symbols;
 use crate::read::block::Block;
 use crate::read::feed::{Feeder, SourceEnd};
+use crate::read::sink::Sink;
 use crate::read::source::Source;
 use std::io::Read;
 use std::num::NonZeroUsize;
-
-/// Receives the events of one file, in file order, on one thread at a time.
-pub trait Sink: Send {
-    /// The `args` fields to read; asked once, before the first event.
-    fn wants(&self) -> ArgSet {
-        ArgSet::NONE
-    }
-
-    /// One event. Called in file order whatever the number of threads.
-    fn event(&mut self, event: &Event<'_>);
-}
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]

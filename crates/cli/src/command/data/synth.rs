@@ -1,6 +1,6 @@
 //! `knockout data synth`: a yeast that never lived.
 
-use crate::command::config::Overrides;
+use crate::command::overrides::Overrides;
 use crate::failure::Result;
 use crate::ui::{Ui, Unit};
 use clap::Args;

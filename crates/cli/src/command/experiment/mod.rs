@@ -93,7 +93,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    overrides: super::config::Overrides,
+    overrides: super::overrides::Overrides,
 }
 
 /// Time that a demonstration measures for.
@@ -145,7 +145,7 @@ impl ExperimentArgs {
             warmup: 1,
             choices: Choices::default(),
             out: Some(out.to_owned()),
-            overrides: super::config::Overrides { keys: Vec::new() },
+            overrides: super::overrides::Overrides { keys: Vec::new() },
         }
     }
 }

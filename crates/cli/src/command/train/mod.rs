@@ -81,7 +81,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     max_time: Option<Duration>,
     #[command(flatten)]
-    overrides: super::config::Overrides,
+    overrides: super::overrides::Overrides,
 }
 
 /// The keys of a run's configuration that have an option of their own.

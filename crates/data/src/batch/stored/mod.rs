@@ -17,13 +17,15 @@ mod error;
 mod estimate;
 mod filesystem;
 mod header;
+mod probe;
 mod read;
 mod value;
 mod write;
 
-pub use estimate::{Estimate, Probe};
+pub use estimate::Estimate;
 pub use filesystem::free_bytes;
 pub use header::{Origin, StoreHeader, StoredForm};
+pub use probe::Probe;
 pub use read::Store;
 pub use write::StoreWriter;
 
