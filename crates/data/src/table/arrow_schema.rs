@@ -2,6 +2,9 @@
 //!
 //! An Arrow IPC message with a schema (a flatbuffer: tables with numbered slots), its length before it, in base64. A file's own metadata
 //! stands in there too. Written slot by slot in the order of Arrow's own writer, so that files have the bytes that they always had.
+//!
+//! Parquet's logical types alone do not replace it: Arrow's readers (pyarrow, and pandas through it) would return dictionary columns
+//! as plain text, and the file's own metadata is stored nowhere else.
 
 use crate::table::kind::Kind;
 use base64::Engine as _;
