@@ -35,7 +35,7 @@ pub(crate) const MERGED_STRING: &str = "string";
 /// λ of a STRING channel, `None` for any other network.
 ///
 /// Few edges were added to the first three channels' complements from one version to the next, so that pairs without an edge
-/// say less there.
+/// carry less information there.
 pub fn string_lambda(network: &str) -> Option<f64> {
     const CHANNELS: [(&str, f64); 6] = [
         ("neighborhood", 0.1),

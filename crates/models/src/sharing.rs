@@ -4,7 +4,7 @@ use knockout_data::cell::GeneSetsRef;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The places of the sets, ordered so that consecutive `batch` of them share genes: sets that agree in all but their two rarest genes stand
+/// The indices of the sets, ordered so that consecutive `batch` of them share genes: sets that agree in all but their two rarest genes stand
 /// together, and of those two genes a batch has few of either (a square of pairs rather than a line, where there are enough).
 ///
 /// The order depends on the sets alone. It needs a number for every set, and nothing more that grows.
@@ -26,7 +26,7 @@ pub fn sharing_order(sets: GeneSetsRef<'_>, batch: usize) -> Vec<usize> {
             set
         })
         .collect();
-    // The place of a gene among those that are a set's rarest, and among those that are its second rarest.
+    // The index of a gene among those that are a set's rarest, and among those that are its second rarest.
     let [rarest, second] = [1, 2].map(|from_end| {
         let mut genes: Vec<usize> =
             ranked.iter().filter_map(|set| set.len().checked_sub(from_end).map(|at| set[at])).collect();

@@ -29,7 +29,7 @@ impl Resource {
         }
     }
 
-    /// The environment variable that says where it is.
+    /// The environment variable with its path.
     fn variable(self) -> &'static str {
         match self {
             Self::Golden => "KNOCKOUT_GOLDEN",
@@ -40,7 +40,7 @@ impl Resource {
         }
     }
 
-    /// Its path: what the variable says, else the folder `../shared/<name>` beside the checkout or a program on the path.
+    /// Its path: the value of the variable, else the folder `../shared/<name>` beside the checkout or a program on the path.
     pub fn locate(self) -> Result<PathBuf, String> {
         let named = std::env::var_os(self.variable()).map(PathBuf::from);
         let (path, proof) = match self {

@@ -1,5 +1,5 @@
-//! Kills: at a random instant, or at the n-th call of a system call. What is there afterwards is whole or absent, and a killed run goes
-//! on to what the undisturbed one came to.
+//! Kills: at a random instant, or at the n-th call of a system call. Every file is complete or absent afterwards, and a killed run
+//! resumes to the result of the undisturbed one.
 
 use crate::Verdict;
 use crate::mutate::files;

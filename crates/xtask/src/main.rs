@@ -28,7 +28,7 @@ cargo run -p xtask -- words [--all] [--in PATH] [--tighten] [--root DIR]
   The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
   The figures are those of this checkout, or of the workspace in DIR. The words are those of crates/xtask/words.toml.";
 
-/// What one try found: nothing, or what is wrong with it.
+/// Result of one try; the error describes the finding.
 type Verdict = Result<(), String>;
 
 /// One kind of attack.
@@ -65,7 +65,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
             "--seed" => options.seed = value.parse().map_err(|error| number(&error))?,
             "--program" => options.program = PathBuf::from(value),
             "--only" if ATTACKS.iter().any(|attack| attack.name == value) => options.only = Some(value),
-            _ => return Err(format!("{name} {value} is no option\n{USAGE}")),
+            _ => return Err(format!("unknown option {name} {value}\n{USAGE}")),
         }
     }
     Ok(options)

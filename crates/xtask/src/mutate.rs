@@ -157,7 +157,7 @@ fn list(root: &Path, at: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// One random change of some bytes, and how to say it.
+/// Changes some bytes at random, and returns a description.
 pub(crate) fn mutation(bytes: &[u8], random: &mut Random) -> (String, Vec<u8>) {
     let mut bytes = bytes.to_vec();
     let at = random.below(bytes.len());

@@ -145,7 +145,7 @@ mod tests {
         let before = settings();
         let outer = FlushToZero::enter();
         drop(FlushToZero::enter());
-        assert_eq!(settings(), control::FLUSH, "an inner guard ends, the outer one goes on");
+        assert_eq!(settings(), control::FLUSH, "an inner guard ends, the outer one remains");
         drop(outer);
         assert_eq!(settings(), before);
         let panicked = std::panic::catch_unwind(|| {

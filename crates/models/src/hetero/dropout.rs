@@ -74,7 +74,7 @@ impl DropoutPass {
         self.at(site, rows)
     }
 
-    /// The dropout of `count` rows of samples: one mask for each place in the batch.
+    /// The dropout of `count` rows of samples: one mask for each index in the batch.
     pub(super) fn of_samples(&self, site: Site, count: usize) -> Dropout {
         self.of_each(site, self.shard.first_sample, count)
     }

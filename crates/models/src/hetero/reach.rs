@@ -56,7 +56,7 @@ impl DeletionReach {
         self.words
     }
 
-    /// The place of a deleted gene among all.
+    /// The index of a deleted gene among all.
     ///
     /// # Panics
     ///

@@ -27,7 +27,7 @@ pub struct MleWassSupCrOptions {
     pub lambda_supcr: f64,
     /// Weight of each dimension of the targets; normalised to sum 1.
     pub dimension_weights: Vec<f64>,
-    /// Which distance between distributions.
+    /// Distance between distributions.
     pub transport: Transport,
     /// Of the contrastive term, with buffers or without.
     pub temperature: Temperature,

@@ -16,7 +16,7 @@ pub struct LossAt {
     pub epoch: u32,
     /// Batches before this one, in the whole run.
     pub step: u64,
-    /// Which samples of the batch these are.
+    /// The samples of the batch.
     pub shard: ShardAt,
 }
 

@@ -58,10 +58,10 @@ pub fn sinkhorn<T: Real>(predictions: &[T], targets: &[T], gradient: &mut [T]) -
         potentials.halve_towards(&x, &y, epsilon);
     }
     let end = potentials.next(&x, &y, last);
-    for &(row, place) in &rows {
+    for &(row, point) in &rows {
         if let Some(gradient) = gradient.get_mut(row) {
-            let towards_targets = mean_distance(place, &y, &potentials.g, last);
-            let towards_others = mean_distance(place, &x, &potentials.p, last);
+            let towards_targets = mean_distance(point, &y, &potentials.g, last);
+            let towards_others = mean_distance(point, &x, &potentials.p, last);
             *gradient = T::of((towards_targets - towards_others) / x.len() as f64);
         }
     }
@@ -151,13 +151,13 @@ fn update_itself(x: &[f64], p: &[f64], epsilon: f64) -> Vec<f64> {
 }
 
 /// Adds one row of the matrix to the sums of its columns; gives its own sum.
-fn add_row((place, own): (f64, f64), to: &[f64], other: &[f64], epsilon: f64, columns: &mut [f64]) -> f64 {
+fn add_row((point, own): (f64, f64), to: &[f64], other: &[f64], epsilon: f64, columns: &mut [f64]) -> f64 {
     let inverse = 1.0 / epsilon;
     let mut sums = [0.0; LANES];
     let whole = to.len() / LANES * LANES;
     let (to_lanes, other_lanes) = (to[..whole].as_chunks::<LANES>().0, other[..whole].as_chunks::<LANES>().0);
     let column_lanes = columns[..whole].as_chunks_mut::<LANES>().0;
-    let exponent = |to: f64, other: f64| (own + other - 0.5 * (place - to) * (place - to)) * inverse;
+    let exponent = |to: f64, other: f64| (own + other - 0.5 * (point - to) * (point - to)) * inverse;
     for ((to, other), columns) in to_lanes.iter().zip(other_lanes).zip(column_lanes) {
         let mut terms = [0.0; LANES];
         let mut seen = false;
@@ -182,34 +182,34 @@ fn add_row((place, own): (f64, f64), to: &[f64], other: &[f64], epsilon: f64, co
     sum
 }
 
-/// The updated potential of a place, from the sum of its row.
-fn from_sum(sum: f64, (place, own): (f64, f64), (to, other): (&[f64], &[f64]), epsilon: f64) -> f64 {
+/// The updated potential of a point, from the sum of its row.
+fn from_sum(sum: f64, (point, own): (f64, f64), (to, other): (&[f64], &[f64]), epsilon: f64) -> f64 {
     let uniform = libm::log(to.len() as f64);
     if sum >= ENOUGH {
         return own - epsilon * (libm::log(sum) - uniform);
     }
     // The old potential is far below the new one: its row has too few digits.
-    let (exponents, largest) = exponents(place, to, other, epsilon);
+    let (exponents, largest) = exponents(point, to, other, epsilon);
     let sum: f64 = exponents.iter().map(|exponent| libm::exp(exponent - largest)).sum();
     -epsilon * (libm::log(sum) + largest - uniform)
 }
 
-/// The mean of place − to under the weights softmax((potential − C)/ε).
-fn mean_distance(place: f64, to: &[f64], potential: &[f64], epsilon: f64) -> f64 {
-    let (exponents, largest) = exponents(place, to, potential, epsilon);
+/// The mean of x − y under the weights softmax((potential − C)/ε).
+fn mean_distance(point: f64, to: &[f64], potential: &[f64], epsilon: f64) -> f64 {
+    let (exponents, largest) = exponents(point, to, potential, epsilon);
     let (mut mass, mut moment) = (0.0, 0.0);
     for (exponent, &to) in exponents.into_iter().zip(to) {
         let weight = libm::exp(exponent - largest);
         mass += weight;
-        moment += weight * (place - to);
+        moment += weight * (point - to);
     }
     moment / mass
 }
 
 /// (potential − C)/ε, and the largest of them.
-fn exponents(place: f64, to: &[f64], potential: &[f64], epsilon: f64) -> (Vec<f64>, f64) {
+fn exponents(point: f64, to: &[f64], potential: &[f64], epsilon: f64) -> (Vec<f64>, f64) {
     let exponent =
-        |(&to, &potential): (&f64, &f64)| (potential - 0.5 * (place - to) * (place - to)) / epsilon;
+        |(&to, &potential): (&f64, &f64)| (potential - 0.5 * (point - to) * (point - to)) / epsilon;
     let exponents: Vec<f64> = to.iter().zip(potential).map(exponent).collect();
     let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (exponents, largest)
@@ -232,7 +232,7 @@ mod tests {
 
     /// `S_ε(C, −ln m + potential/ε)` by its definition.
     fn soft_minimum(from: &[f64], to: &[f64], potential: &[f64], epsilon: f64) -> Vec<f64> {
-        from.iter().map(|&place| from_sum(0.0, (place, 0.0), (to, potential), epsilon)).collect()
+        from.iter().map(|&point| from_sum(0.0, (point, 0.0), (to, potential), epsilon)).collect()
     }
 
     #[test]

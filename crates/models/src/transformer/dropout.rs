@@ -1,6 +1,6 @@
 //! Where the transformer drops values in training, and the keys of the rows there.
 //!
-//! A mask depends on what a row stands for (a token, a gene, a set of genes), never on its place in a batch: how a batch is cut does not
+//! A mask depends on what a row stands for (a token, a gene, a set of genes), never on its index in a batch: how a batch is cut does not
 //! change a sample's masks.
 
 use crate::LossAt;
@@ -15,7 +15,7 @@ pub(super) struct TransformerDropout {
     seed: u64,
 }
 
-/// The parts of the model with dropout; each has up to [`SITES`] places.
+/// The parts of the model with dropout; each has up to [`SITES`] sites.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TransformerSite {
     Readout,
@@ -23,7 +23,7 @@ pub(super) enum TransformerSite {
     Encoder(usize),
 }
 
-/// Places of a part: after the attention, inside and after the feed-forward network, on attention weights.
+/// Sites of a part: after the attention, inside and after the feed-forward network, on attention weights.
 const SITES: u64 = 4;
 
 impl TransformerDropout {

@@ -1,6 +1,6 @@
 //! Gene names that a spreadsheet or a data frame has turned into something else: `SEPT1` into `1-Sep`, `2E1` into `20.0`.
 //!
-//! Such a name cannot be turned back (`1-Mar` was `MARCH1` or `MARC1`), so it is only recognised, and said. What is a name
+//! Such a name cannot be turned back (`1-Mar` was `MARCH1` or `MARC1`), so it is only recognised and reported. What is a name
 //! as it stands (`SEPT1`, `sep-1` of the worm, the number of an Entrez gene) is never taken for one.
 
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Gene names of every kind to rows of the gene table: the one place where a name is understood.
+//! Resolves gene names of every kind to rows of the gene table, for all importers.
 //!
 //! Systematic names win over standard names, standard names over aliases. A name that two genes claim with equal
 //! right belongs to neither. The module knows nothing of files.
@@ -59,7 +59,7 @@ impl Names {
         names
     }
 
-    /// Gives a gene one more name; says whether the name now means the gene.
+    /// Adds a name of a gene; returns whether the name now means the gene.
     pub fn claim(&mut self, name: &str, gene: GeneId, rank: Rank) -> bool {
         if name.is_empty() || name.len() > MAX_NAME {
             return false;

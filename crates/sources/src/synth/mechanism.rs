@@ -12,7 +12,7 @@
 //! over all its neighbours in all networks of their community's vector, so one averaging message pass recovers it, and
 //! genes with like neighbourhoods buffer each other. `q_g` is a vector, too: the sum over the
 //! metabolites that the gene's reactions turn over of the metabolite's vector; genes that turn over like metabolites buffer each other,
-//! and the networks say nothing of it (no preset has this part). The prime means that what pairs and genes explain by themselves is
+//! and independent of the networks (no preset has this part). The prime means that what pairs and genes explain by themselves is
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 

@@ -1,7 +1,7 @@
 //! The synthetic yeast: the size and structure of the real one, with known ground truth.
 //!
 //! The same configuration and seed give the same bytes on any machine and with any number of threads. The module `networks`
-//! says what the networks look like, `mechanism` where the scores come from; `docs/synthetic.md` has both for users. The
+//! defines the networks, `mechanism` the scores; `docs/synthetic.md` has both for users. The
 //! crate knows neither files nor the command line: it returns a [`Dataset`].
 
 mod config;
@@ -31,7 +31,7 @@ impl Config {
         edges.saturating_add(self.screen.samples)
     }
 
-    /// The command that makes the dataset again: what its manifest says of its making.
+    /// The command that makes the dataset again, for its manifest.
     pub fn command(&self, preset: &str, seed: u64, overrides: &[String]) -> String {
         let samples = self.screen.samples;
         let start = format!("knockout data synth OUT --preset {preset} --samples {samples} --seed {seed}");

@@ -67,7 +67,7 @@ pub(crate) fn networks(
 
 /// The nodes that edges may leave.
 struct Regulators {
-    /// Their places among the nodes.
+    /// Their indices among the nodes.
     places: Vec<usize>,
     weights: Weighted,
     /// Whether each node is one.

@@ -217,7 +217,7 @@ fn gaf_with_another_number_of_columns() {
     let cut = line.trim_end_matches('\n').trim_end_matches('\t');
     refused!(
         read_gaf(&format!("!x\n{cut}\n"), &ALL),
-        "sgd.gaf, line 2: the row has 15 cells, expected 17: the row is shifted or cut off, or the file is no GAF 2.1 or 2.2"
+        "sgd.gaf, line 2: the row has 15 cells, expected 17: the row is shifted or cut off, or the file is not GAF 2.1 or 2.2"
     );
 }
 
@@ -300,7 +300,7 @@ fn annotations_go_into_the_dataset_with_what_was_left_out() {
     let none = refused(&format!("{sets}min-genes = 4\n"));
     assert!(
         none.ends_with(
-            "there is no term with as many genes of the table as min-genes and max-genes ask for in it"
+            "there is no term with as many genes of the table as min-genes and max-genes require in it"
         ),
         "{none}"
     );

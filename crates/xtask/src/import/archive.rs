@@ -1,4 +1,4 @@
-//! Packed files made by hand, so that they can say one thing and be another: gzip, and the zip of a workbook.
+//! Packed files made by hand, so that headers and contents can disagree: gzip, and the zip of a workbook.
 
 use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};

@@ -67,7 +67,7 @@ impl<'a, T> SourceTile<'a, T> {
         &self.rows[self.span(graph)]
     }
 
-    /// Which source row of a graph each output row reads.
+    /// The source row of a graph that each output row reads.
     pub(crate) fn local(&self, graph: usize) -> &'a [u8] {
         &self.local[graph * self.count()..(graph + 1) * self.count()]
     }

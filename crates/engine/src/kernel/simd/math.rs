@@ -1,4 +1,4 @@
-//! Exponentials and activations, to within a few units of the last place of 1, or of their argument where that is larger.
+//! Exponentials and activations, to within a few ulp of 1, or of their argument where that is larger.
 //!
 //! They are written elementwise and without branches, so that the compiler vectorises them.
 //!
@@ -82,7 +82,7 @@ fn normal_cdf<const FUSED: bool>(x: f32) -> f32 {
     const P: [f32; 6] =
         [3.989_419e-1, 3.584_718_3e-2, 4.805_418e-3, 1.901_550_4e-4, 6.590_554_7e-6, 2.171_046_5e-8];
     const Q: [f32; 6] = [1.0, 2.565_183e-1, 2.980_395_6e-2, 2.003_353_6e-3, 8.101_079e-5, 1.185_148e-6];
-    /// Φ is 0 or 1 beyond it, to half a unit of the last place of 1.
+    /// Φ is 0 or 1 beyond it, to half an ulp of 1.
     const END: f32 = 5.6;
     let square = x * x;
     let (mut p, mut q) = (P[5], Q[5]);

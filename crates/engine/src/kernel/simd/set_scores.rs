@@ -14,7 +14,7 @@ const LANES: usize = 16;
 const GROUP: usize = 2 * LANES;
 type Lanes = [f32; LANES];
 
-/// Rows that attend to each other: member `m` to `others[starts[m]..starts[m + 1]]`, which are places among the members.
+/// Rows that attend to each other: member `m` to `others[starts[m]..starts[m + 1]]`, which are indices of members.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a> {
     pub(crate) rows: &'a [u32],

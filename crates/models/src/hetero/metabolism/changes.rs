@@ -1,4 +1,4 @@
-//! Which reactions and metabolites of a cell differ from the wild type's.
+//! The reactions and metabolites of a cell that differ from the wild type's.
 
 use super::graph::MetabolicGraph;
 
@@ -7,7 +7,7 @@ use super::graph::MetabolicGraph;
 pub(super) struct OwnNodes {
     /// Ascending.
     pub(super) own: Vec<u32>,
-    /// By node: its place among `own` plus 1, or 0.
+    /// By node: its index in `own` plus 1, or 0.
     places: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Place {
 /// Nodes that differ from the wild type's.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// Which reactions run.
+    /// Whether each reaction runs.
     pub(super) running: Vec<bool>,
     /// Running reactions to which a gene sends another row than in the wild type.
     pub(super) reactions: OwnNodes,

@@ -97,7 +97,7 @@ impl MetabolicGraph {
         [self.reactions_of.rows(), self.genes_of.rows(), self.turned_over_by.rows()]
     }
 
-    /// Which reactions run in a cell with these flags of deleted genes: those that have all their genes.
+    /// Returns whether each reaction runs in a cell with these flags of deleted genes: those that have all their genes do.
     pub(super) fn running(&self, row_of: &[u32]) -> Vec<bool> {
         self.with_all_genes(|gene| row_of[gene as usize] & MASKED == 0)
     }
@@ -107,7 +107,7 @@ impl MetabolicGraph {
         (0..self.genes_of.rows()).map(has_all).collect()
     }
 
-    /// Which reactions run in every sample, for routes that do not read it off a node mask: from the batch's masks or rebuilt graphs, else
+    /// Returns whether each reaction runs in every sample, for routes that do not read it off a node mask: from the batch's masks or rebuilt graphs, else
     /// from the gene sets.
     pub(super) fn running_in_samples(
         &self,

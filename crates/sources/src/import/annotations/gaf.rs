@@ -45,18 +45,18 @@ codes!("EXP" "IDA" "IPI" "IMP" "IGI" "IEP" "HTP" "HDA" "HMP" "HGI" "HEP" "ISS" "
 /// are made of what a screen is to be predicted from.
 const CIRCULAR: [&str; 2] = ["IGI", "HGI"];
 
-/// Which rows become annotations.
+/// The choice of rows that become annotations.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'o> {
     /// Parts of GO; all if none is named.
     pub aspect: &'o [Aspect],
     /// Evidence codes to keep; all but those left out if none is named.
     pub evidence: &'o [String],
-    /// Evidence codes to leave out; those of genetic interactions if nothing is said.
+    /// Evidence codes to leave out; those of genetic interactions by default.
     pub without: Option<&'o [String]>,
 }
 
-/// Reads the rows of some evidence. A row that says that a gene does *not* have the term is left out.
+/// Reads the rows of some evidence. A row with the qualifier `NOT` is left out.
 pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<AnnotationFile, Error> {
     check(options).map_err(|kind| source.fail(kind))?;
     let mut file = AnnotationFile::default();
@@ -66,7 +66,7 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
             continue;
         }
         if row.width() != WIDTH {
-            let hint = ": the row is shifted or cut off, or the file is no GAF 2.1 or 2.2";
+            let hint = ": the row is shifted or cut off, or the file is not GAF 2.1 or 2.2";
             let kind = fault::cell_count(row.width(), WIDTH, hint);
             return Err(row.fail(None, kind));
         }
@@ -101,7 +101,7 @@ impl Options<'_> {
 
 fn check(options: &Options<'_>) -> Result<(), Error> {
     if !options.evidence.is_empty() && options.without.is_some() {
-        let text = "evidence says which codes to keep and without which to leave out; give one of the two";
+        let text = "evidence lists codes to keep and without lists codes to leave out; give one of the two";
         return Err(fault::request(text.to_owned()));
     }
     // `without=` leaves nothing out.

@@ -14,7 +14,7 @@ struct Listed(Vec<(String, Vec<Term>)>);
 /// A term, which is not empty.
 struct Term(String);
 
-/// Reads every gene; each counts as a row, and the place of a name that is unknown is the number of its entry.
+/// Reads every gene; each counts as a row, and the position of an unknown name is the number of its entry.
 pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
     let Listed(entries) = source.json("a JSON object of genes, each with a list of terms")?;
     let mut file = AnnotationFile::default();
@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Listed {
                 let mut entries = Vec::new();
                 let mut seen = HashSet::new();
                 while let Some(gene) = map.next_key::<String>()? {
-                    // A map would keep the last of several entries and say nothing.
+                    // A map would silently keep the last of several entries.
                     if !seen.insert(gene.clone()) {
                         return Err(A::Error::custom(format_args!("gene {gene:?} has an entry above")));
                     }

@@ -72,7 +72,7 @@ impl AnnotationFile {
         Ok(())
     }
 
-    /// How often the file says that a gene of the table has a term.
+    /// Number of pairs of a gene of the table and a term.
     pub fn pair_count(&self) -> usize {
         self.pairs.len()
     }
@@ -96,7 +96,7 @@ impl AnnotationFile {
             }
         }
         if kept.is_empty() {
-            let what = "term with as many genes of the table as min-genes and max-genes ask for";
+            let what = "term with as many genes of the table as min-genes and max-genes require";
             return Err(fault::empty(what));
         }
         let mut terms = vec![String::new(); self.terms.len()];

@@ -130,7 +130,7 @@ fn layout(header: &str) -> Result<Layout, &'static str> {
     let by_column = match value("fortran_order") {
         Some(text) if text.starts_with("False") => false,
         Some(text) if text.starts_with("True") => true,
-        _ => return Err("a header that says whether the order is Fortran's"),
+        _ => return Err("a header with fortran_order, True or False"),
     };
     let shape = value("shape").and_then(|text| text.strip_prefix('(')?.split_once(')'));
     let sizes: Option<Vec<usize>> = shape.and_then(|(shape, _)| {
@@ -195,7 +195,7 @@ mod tests {
         assert!(message(&npy(fine, &infinite), "A\nB\n").contains("finite"));
         for (header, what) in [
             ("{'descr': '>f4', 'fortran_order': False, 'shape': (2, 2), }", "astype"),
-            ("{'descr': '<f4', 'shape': (2, 2), }", "Fortran"),
+            ("{'descr': '<f4', 'shape': (2, 2), }", "fortran_order"),
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "two dimensions"),
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 99999999999), }", "two dimensions"),
             ("", "astype"),

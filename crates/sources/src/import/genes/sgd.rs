@@ -19,7 +19,7 @@ const STANDARD: usize = 4;
 const ALIASES: usize = 5;
 
 /// Reads the features of some types (`ORF` …) and, where any are named, qualifiers (`Verified` …), sorted by
-/// systematic name. Also says how many rows there were.
+/// systematic name. Also returns the number of rows.
 pub fn read(
     source: &Source<'_>,
     types: &[String],

@@ -29,7 +29,7 @@ struct Index {
     test: Vec<u32>,
 }
 
-/// The split files in the usual place below a dataset's root.
+/// The split files in the usual folder below a dataset's root.
 pub fn find(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root.join("data_module_cache")) else { return Vec::new() };
     let is_index = |path: &PathBuf| {

@@ -266,7 +266,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Puts names for gene products, values for bounds and subsystems in their places.
+    /// Replaces references to gene products, bounds and subsystems by their names and values.
     fn finish(self, names: &Names) -> Model {
         let Self { mut model, parameters, products, bounds, subsystems, .. } = self;
         let gene = |id: &str| {

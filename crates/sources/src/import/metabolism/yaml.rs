@@ -1,6 +1,6 @@
 //! yeast-GEM's YAML: a list of sections, each a list of `!!omap` items, each a list of single-key maps.
 //!
-//! This is the subset that RAVEN and cobrapy write, read line by line; anything else in a place that matters is an
+//! This is the subset that RAVEN and cobrapy write, read line by line; anything else in a field that matters is an
 //! error, never a guess.
 
 use super::{MetabolismFile, Model, ModelReaction};

@@ -25,7 +25,7 @@ pub fn read(
         Column::required(["Official Symbol Interactor A"]),
         Column::required(["Official Symbol Interactor B"]),
         Column::required(["Experimental System Type"]),
-        // tab2 says `Organism Interactor`.
+        // The name in tab2 is `Organism Interactor`.
         Column::required(["Organism ID Interactor A", "Organism Interactor A"]),
         Column::required(["Organism ID Interactor B", "Organism Interactor B"]),
     ];

@@ -17,7 +17,7 @@ pub enum Orientation {
 #[derive(Debug, Clone, Copy)]
 struct Listed {
     pair: u64,
-    /// Twice the place in the file, plus 1 if the larger gene stood first.
+    /// Twice the position in the file, plus 1 if the larger gene stood first.
     order: u32,
     weight: f32,
 }

@@ -8,7 +8,7 @@ use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use std::collections::BTreeMap;
 
-/// Names under which the first gene is looked for when none is given, and the second with the same place.
+/// Names under which the first gene is looked for when none is given, and the second under the name with the same index.
 const SOURCES: [&str; 8] = ["source", "gene_a", "a", "tf", "protein1", "gene1", "item_id_a", "from"];
 const TARGETS: [&str; 8] = ["target", "gene_b", "b", "target", "protein2", "gene2", "item_id_b", "to"];
 

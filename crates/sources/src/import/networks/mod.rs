@@ -23,7 +23,7 @@ pub struct NetworkFile {
     pub tally: RowTally,
 }
 
-/// Which evidence of an interaction database becomes edges.
+/// Evidence of an interaction database that becomes edges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {

@@ -125,7 +125,7 @@ fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, E
         .collect())
 }
 
-/// The columns a channel may stand in: `links.full` says `experiments` where `links.detailed` says `experimental`.
+/// The columns of a channel: `experiments` in `links.full` is `experimental` in `links.detailed`.
 fn columns_of(channel: &str) -> Vec<&str> {
     match channel {
         "experimental" => vec!["experimental", "experiments"],

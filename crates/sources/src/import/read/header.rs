@@ -1,4 +1,4 @@
-//! Finding columns by name: the one place where a header is understood.
+//! Finds columns by name, for all importers.
 
 use crate::import::fault;
 use knockout_base::error::Error;
@@ -8,7 +8,7 @@ use knockout_base::error::Error;
 pub struct Column<'n> {
     names: Vec<&'n str>,
     is_required: bool,
-    /// What to do if it is missing, after a semicolon.
+    /// Advice if it is missing, after a semicolon.
     help: &'static str,
 }
 

@@ -41,12 +41,12 @@ impl<'a> Lines<'a> {
         self.number
     }
 
-    /// The next line as a place in the buffer, valid until the next call.
+    /// The next line as a range of the buffer, valid until the next call.
     pub(super) fn next_span(&mut self) -> Result<Option<(usize, usize)>, Error> {
         self.advance()
     }
 
-    /// The bytes of the line at that place.
+    /// The bytes of the line in that range.
     pub(super) fn bytes(&self, from: usize, to: usize) -> &[u8] {
         &self.buffer[from..to]
     }
@@ -87,7 +87,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Moves the unfinished line to the front and reads on; says where the new bytes start.
+    /// Moves the unfinished line to the front and reads on; returns where the new bytes start.
     fn fill(&mut self) -> Result<usize, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

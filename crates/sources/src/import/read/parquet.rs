@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct ParquetRows {
     rows: Rows,
-    /// For every column that is decoded, its place in the header.
+    /// For every column that is decoded, its index in the header.
     places: Vec<usize>,
     width: usize,
     number: u64,

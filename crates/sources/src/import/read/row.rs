@@ -1,4 +1,4 @@
-//! One row of a table, its cells as text and numbers; every complaint names the place.
+//! One row of a table, its cells as text and numbers; every error names the line.
 
 use super::cells::Span;
 use super::header::Header;
@@ -58,7 +58,7 @@ impl<'r> Row<'r> {
         if digits.is_empty() { Err(self.bad(column, expected)) } else { Ok(value) }
     }
 
-    /// A finite number; `None` where the cell says that there is none.
+    /// A finite number; `None` where the cell marks a missing one.
     pub fn number(&self, column: usize, expected: &str) -> Result<Option<f64>, Error> {
         let text = self.text(column)?;
         if is_missing(text) {
@@ -94,7 +94,7 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Whether a cell says that it holds nothing.
+/// Whether a cell marks a missing value.
 pub(crate) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "-" | "NA" | "N/A" | "NaN" | "nan" | "NAN" | "null" | "None" | "#N/A")
 }

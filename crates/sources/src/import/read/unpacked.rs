@@ -1,5 +1,5 @@
 //! How large the parts of a zip file are once unpacked, counted before a reader that keeps them in memory opens it: a few megabytes can
-//! unpack to many gigabytes, whatever the file says of their size.
+//! unpack to many gigabytes, whatever size the file states.
 
 use flate2::read::DeflateDecoder;
 use std::io::{self, Read as _};
@@ -82,7 +82,7 @@ mod tests {
     use flate2::{Compression, write::DeflateEncoder};
     use std::io::Write as _;
 
-    /// A zip file with one part, which says that it is small.
+    /// A zip file with one part, whose stated size is small.
     fn zip(content: &[u8]) -> Vec<u8> {
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::default());
         packed.write_all(content).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Which byte of a unit comes first.
+/// Byte order of a unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
     Little,

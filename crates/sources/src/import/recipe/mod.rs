@@ -24,7 +24,7 @@ pub struct Recipe {
     pub name: Option<String>,
     /// Treatment of measurements of the same genes and kind.
     pub duplicates: Duplicates,
-    /// Which perturbations are imported.
+    /// Perturbations that are imported.
     pub alleles: Alleles,
     /// Whether a source may lose more than a fifth of its rows to genes outside the table.
     pub allow_missing: bool,
@@ -94,7 +94,7 @@ impl Recipe {
         self.files().into_iter().chain(again.iter().map(ScreenSource::file)).map(size).sum()
     }
 
-    /// Whether the screens say which genes there are: no source of genes is named, and no screen brings its own along. Such screens
+    /// Whether the screens determine the genes: no source of genes is named, and no screen brings its own along. Such screens
     /// are read twice.
     pub(crate) fn has_genes_from_screens(&self) -> bool {
         let brings_genes = |screen: &ScreenSource| matches!(screen, ScreenSource::Torchcell { .. });

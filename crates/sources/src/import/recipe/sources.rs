@@ -220,7 +220,7 @@ pub enum NetworkSource {
         /// Whether the first line names the columns; otherwise they are numbers from 1.
         #[serde(default = "yes")]
         header: bool,
-        /// What stands between cells; guessed by default.
+        /// Separator of cells; guessed by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
         /// Whether edges have a direction.
@@ -275,7 +275,7 @@ pub enum FeatureSource {
         /// Columns to take; all others by default.
         #[serde(default)]
         columns: Vec<String>,
-        /// What stands between cells; guessed by default.
+        /// Separator of cells; guessed by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
     },
@@ -315,7 +315,7 @@ pub enum AnnotationSource {
         /// Column of the terms; `term`, `annotation`, `go_id`, `complex` or `pathway` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         term: Option<String>,
-        /// What stands between cells; guessed by default.
+        /// Separator of cells; guessed by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
         /// The sheet of a workbook; the first by default.
@@ -369,7 +369,7 @@ pub enum AnnotationSource {
         /// Evidence codes to keep; all but those left out by default.
         #[serde(default)]
         evidence: Vec<String>,
-        /// Evidence codes to leave out; IGI and HGI by default, unless `evidence` says what to keep.
+        /// Evidence codes to leave out; IGI and HGI by default, unless `evidence` is given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         without: Option<Vec<String>>,
         /// The name of the set; from the file's by default.
@@ -440,7 +440,7 @@ pub enum ScreenSource {
         /// Numbers of genes wanted: 2, 3 or both; all by default.
         #[serde(default)]
         orders: Vec<usize>,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },
@@ -454,7 +454,7 @@ pub enum ScreenSource {
         /// The sheet of a workbook; the first by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sheet: Option<String>,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },
@@ -462,7 +462,7 @@ pub enum ScreenSource {
     Costanzo2016 {
         /// Path relative to the base folder of the import.
         file: PathBuf,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },
@@ -470,10 +470,10 @@ pub enum ScreenSource {
     Emap {
         /// Path relative to the base folder of the import.
         file: PathBuf,
-        /// What the `source` column says; the file's name by default.
+        /// Content of the `source` column; the file's name by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },
@@ -509,7 +509,7 @@ pub enum ScreenSource {
         /// Numbers of genes wanted; all by default.
         #[serde(default)]
         orders: Vec<usize>,
-        /// What stands between cells; guessed by default.
+        /// Separator of cells; guessed by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
         /// Only rows with these values in these columns.
@@ -518,10 +518,10 @@ pub enum ScreenSource {
         /// The sheet of a workbook; the first by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sheet: Option<String>,
-        /// What the `source` column says; the file's name by default.
+        /// Content of the `source` column; the file's name by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },
@@ -535,7 +535,7 @@ pub enum ScreenSource {
         /// Numbers of genes wanted; all by default.
         #[serde(default)]
         orders: Vec<usize>,
-        /// Which perturbations; the recipe's choice by default.
+        /// Perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alleles: Option<Alleles>,
     },

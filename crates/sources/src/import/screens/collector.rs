@@ -75,7 +75,7 @@ impl Mean {
 #[derive(Debug)]
 struct Group {
     genes: SmallVec<[u32; 3]>,
-    /// Which of the sorted genes are the query's, one bit each.
+    /// Whether each of the sorted genes is the query's, one bit each.
     query: u32,
     kind: u16,
     source: u16,
@@ -324,7 +324,7 @@ impl Collector {
     }
 }
 
-/// The place of a word among few; the newest are the likeliest.
+/// The index of a word among few; the newest are the likeliest.
 fn code_of<T>(
     words: &mut Vec<T>,
     is_it: impl Fn(&T) -> bool,

@@ -1,6 +1,6 @@
 //! E-MAP pair tables, as derived from Schuldiner 2005 and Collins 2007: `gene_a allele_a gene_b allele_b s_score`.
 //!
-//! The matrix is symmetric, so no gene is the query. An empty allele says nothing of the kind of perturbation.
+//! The matrix is symmetric, so no gene is the query. An empty allele leaves the kind of perturbation open.
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink};
@@ -32,7 +32,7 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Err
     Ok(sink.finish())
 }
 
-/// `DELETION` and `DAMP` are what they say. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
+/// `DELETION` and `DAMP` are kinds of their own. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
 /// mutant: both are alleles of the gene they are listed under.
 fn kind_of(allele: &str) -> Kind {
     match allele.to_ascii_uppercase().as_str() {

@@ -15,7 +15,7 @@ pub use sink::{Choice, ScreenCounts, Sink};
 
 use serde::{Deserialize, Serialize};
 
-/// Which perturbations are imported.
+/// Perturbations that are imported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alleles {

@@ -163,6 +163,6 @@ mod tests {
         let single = |row: u32| measured(row, u16::from(row >= 12), -f64::from(row % 12));
         let found = repeats_of(&[], &alike, &single, &names);
         assert_eq!((found.len(), found[0].sets), (1, 12));
-        assert!(repeats_of(&[], &alike[..9], &single, &names).is_empty(), "nine say nothing");
+        assert!(repeats_of(&[], &alike[..9], &single, &names).is_empty(), "nine are too few");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! TAB text or xlsx, a header that may stand below a title, strain ids for genes. The digenic control rows of Kuzmin
 //! carry the neutral marker YDL227C in place of the second query gene; it is dropped, and the number of genes that
-//! remain must be what the row says it is.
+//! remain must match the row.
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink};

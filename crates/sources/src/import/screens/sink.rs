@@ -12,7 +12,7 @@ use knockout_data::cell::GeneTable;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// Which rows of a screen are wanted.
+/// The choice of rows of a screen.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'c> {
     /// Value of the `source` column.
@@ -133,7 +133,7 @@ impl<'s> Sink<'s> {
         Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
     }
 
-    /// The names that lead to genes; `None` where the rows themselves say which genes there are.
+    /// The names that lead to genes; `None` where the rows themselves determine the genes.
     pub fn names(&self) -> Option<&'s Names> {
         match self.goal {
             Goal::Samples { names, .. } => Some(names),

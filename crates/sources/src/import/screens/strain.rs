@@ -20,7 +20,7 @@ pub enum Kind {
     Suppressor,
     /// A named allele of another sort.
     Allele,
-    /// The source does not say.
+    /// The source does not state it.
     Unspecified,
     /// Genes of one sample perturbed in different ways.
     Mixed,

@@ -1,4 +1,4 @@
-//! What is written for one instruction set and another must be the same.
+//! Code for different instruction sets computes the same.
 
 use crate::kernel::Isa;
 use crate::kernel::simd::isa::for_isa;
