@@ -22,9 +22,9 @@ pub struct CodeFigures {
     /// Crates with a cycle among their top-level modules. A library and a program of one package count apart.
     pub crates_with_cycles: usize,
     /// Cycles among top-level modules.
-    pub cycles: Vec<CycleFigures>,
+    pub cycles: Vec<PackageCycle>,
     /// Cycles among the modules inside of another module.
-    pub deeper_cycles: Vec<CycleFigures>,
+    pub deeper_cycles: Vec<PackageCycle>,
     /// Types that implement `std::error::Error`, as `crate::Type`.
     pub error_types: BTreeSet<String>,
     /// Type names that are defined more than once, with the number of definitions.
@@ -107,47 +107,14 @@ pub struct LongFunction {
     pub site: String,
 }
 
-/// A cycle for JSON.
+/// A cycle of modules, and the target that has it.
 #[derive(Serialize)]
-pub struct CycleFigures {
+pub struct PackageCycle {
     /// The target, as [`Package::label`] names it.
     pub package: String,
-    /// The parent of the modules, `crate` for the root.
-    pub parent: String,
-    /// The modules of the cycle.
-    pub modules: Vec<String>,
-    /// Its arrows with the lines that draw them.
-    pub arrows: Vec<ArrowFigures>,
-    #[serde(skip)]
-    text: String,
-}
-
-/// An arrow for JSON.
-#[derive(Serialize)]
-pub struct ArrowFigures {
-    /// The module that uses the other.
-    pub from: String,
-    /// The module that is used.
-    pub to: String,
-    /// `file:line` of every use.
-    pub sites: Vec<String>,
-}
-
-impl CycleFigures {
-    fn new(package: &str, cycle: &Cycle) -> Self {
-        let arrow = |arrow: &crate::modules::Arrow| ArrowFigures {
-            from: arrow.from.clone(),
-            to: arrow.to.clone(),
-            sites: arrow.sites.iter().map(ToString::to_string).collect(),
-        };
-        Self {
-            package: package.to_owned(),
-            parent: cycle.parent.clone(),
-            modules: cycle.modules.clone(),
-            arrows: cycle.arrows.iter().map(arrow).collect(),
-            text: format!("{package}: {cycle}"),
-        }
-    }
+    /// The modules with their arrows.
+    #[serde(flatten)]
+    pub cycle: Cycle,
 }
 
 impl CodeFigures {
@@ -162,14 +129,13 @@ impl CodeFigures {
             for root in &package.roots {
                 let modules = Modules::read(repo, root)?;
                 let label = package.label(root);
-                let cycles = modules.cycles();
-                let (top, deeper): (Vec<&Cycle>, Vec<&Cycle>) =
-                    cycles.iter().partition(|cycle| cycle.parent == "crate");
+                let cycles =
+                    modules.cycles().into_iter().map(|cycle| PackageCycle { package: label.clone(), cycle });
+                let (top, deeper): (Vec<PackageCycle>, Vec<PackageCycle>) =
+                    cycles.partition(|found| found.cycle.parent == "crate");
                 figures.crates_with_cycles += usize::from(!top.is_empty());
-                figures.cycles.extend(top.into_iter().map(|cycle| CycleFigures::new(&label, cycle)));
-                figures
-                    .deeper_cycles
-                    .extend(deeper.into_iter().map(|cycle| CycleFigures::new(&label, cycle)));
+                figures.cycles.extend(top);
+                figures.deeper_cycles.extend(deeper);
                 for source in modules.into_sources() {
                     if files.contains_key(&source.path) {
                         continue;
@@ -428,8 +394,8 @@ impl fmt::Display for CodeFigures {
             [("Cycles of top-level modules", &self.cycles), ("Cycles deeper down", &self.deeper_cycles)]
         {
             writeln!(f, "\n{title}")?;
-            for cycle in cycles {
-                writeln!(f, "{}", cycle.text)?;
+            for PackageCycle { package, cycle } in cycles {
+                writeln!(f, "{package}: {cycle}")?;
             }
         }
         Ok(())

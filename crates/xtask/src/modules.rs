@@ -9,6 +9,7 @@
 
 use crate::source::SourceFile;
 use proc_macro2::{TokenStream, TokenTree};
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -56,8 +57,14 @@ impl fmt::Display for FileLine {
     }
 }
 
+impl Serialize for FileLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// Uses of one module by another beside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Arrow {
     /// The module that uses the other.
     pub from: String,
@@ -68,7 +75,7 @@ pub struct Arrow {
 }
 
 /// Modules with the same parent that all reach each other.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Cycle {
     /// The path of their parent, `crate` for the root.
     pub parent: String,
