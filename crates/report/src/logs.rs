@@ -2,7 +2,9 @@
 
 use crate::page::{Column, Table};
 use crate::units::{count, shortened};
-use knockout_analyze::logs::{Average, AveragePart, FiguresKind, LogRow, Logs};
+use knockout_analyze::logs::{
+    Average, AveragePart, FiguresKind, LogCondition, LogDifference, LogRatio, LogRow, Logs,
+};
 use std::fmt::Write as _;
 
 /// Figures of a part that are spelt out.
@@ -14,16 +16,60 @@ pub fn logs_text(logs: &Logs) -> String {
     for rows in logs.rows.chunk_by(|a, b| a.file == b.file) {
         bars(&mut out, rows);
     }
+    if let Some(ratio) = &logs.ratio {
+        writeln!(out, "{}\n", ratio_sentence(ratio)).unwrap_or_default();
+    }
     for averages in logs.averages.chunk_by(|a, b| a.file == b.file) {
         contents(&mut out, averages);
     }
     out
 }
 
+/// How many times as fast the second log trains, with the conditions that differ.
+fn ratio_sentence(ratio: &LogRatio) -> String {
+    let bounds = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!(" (stretches from {low:.2} to {high:.2})"),
+        _ => String::new(),
+    };
+    let mut text = format!(
+        "{} makes {:.2} times as many steps per second as {}{bounds}: {} against {}.",
+        ratio.b,
+        ratio.ratio,
+        ratio.a,
+        with_unit(ratio.b_it_per_s),
+        with_unit(ratio.a_it_per_s)
+    );
+    if ratio.differences.is_empty() {
+        text.push_str(" Steps planned, ranks and the program that printed the rates are the same; batch, data and machine are not in a log.");
+    }
+    for LogDifference { what, a, b } in &ratio.differences {
+        let sentence = match what {
+            LogCondition::StepsPlanned => {
+                format!(
+                    " Steps planned differ ({a} and {b}): batches may have different sizes, and then steps are not comparable."
+                )
+            }
+            LogCondition::Ranks => format!(" The numbers of ranks differ ({a} and {b})."),
+            LogCondition::Printer => format!(" The rates were printed by different programs ({a} and {b})."),
+        };
+        text.push_str(&sentence);
+    }
+    text
+}
+
+/// A rate as people say it: below one iteration per second the inverse.
+fn with_unit(it_per_s: f64) -> String {
+    if it_per_s > 0.0 && it_per_s < 1.0 {
+        format!("{:.2} s/it", 1.0 / it_per_s)
+    } else {
+        format!("{it_per_s:.2} it/s")
+    }
+}
+
 fn bars(out: &mut String, rows: &[LogRow]) {
     let Some(first) = rows.first() else { return };
     writeln!(out, "{}\n", first.file).unwrap_or_default();
-    let numbers = ["epoch", "rank", "steps", "measured", "it/s", "low", "high"].map(Column::number);
+    let numbers = ["epoch", "rank", "steps", "measured", "rate", "low", "high"].map(Column::number);
     let columns =
         [Column::text("bar")].into_iter().chain(numbers).chain(["printed", "note"].map(Column::text));
     let mut table = Table::new(columns);
@@ -39,16 +85,16 @@ fn bars(out: &mut String, rows: &[LogRow]) {
             or_dash(row.rank.map(|rank| rank.to_string())),
             format!("{} of {total}", count(row.steps)),
             count(row.count),
-            or_dash(row.it_per_s.map(rate)),
-            or_dash(row.low.map(rate)),
-            or_dash(row.high.map(rate)),
+            or_dash(row.it_per_s.map(with_unit)),
+            or_dash(row.low.map(with_unit)),
+            or_dash(row.high.map(with_unit)),
             printed(row),
             note(row),
         ]);
     }
     out.push_str(&table.to_text());
     out.push_str(
-        "\n  it/s: steps by the bar's own clock, without the first tenth and without time in which no step was made;\n  \
+        "\n  rate: steps by the bar's own clock, without the first tenth and without time in which no step was made;\n  \
          low and high: the slowest and the fastest stretch, with what the clock's rounding leaves open\n\n",
     );
 }
@@ -59,6 +105,7 @@ fn printed(row: &LogRow) -> String {
         FiguresKind::None => return "-".to_owned(),
         FiguresKind::Cumulative => "mean since start",
         FiguresKind::Smoothed => "smoothed",
+        FiguresKind::TimePerStep => "time per step",
     };
     let range = match (figures.low, figures.high) {
         (Some(low), Some(high)) if low < high => format!(": {} to {}", rate(low), rate(high)),
@@ -78,7 +125,7 @@ fn note(row: &LogRow) -> String {
         notes.push(format!("clock ran {} s on after the last step", row.idle_after_s));
     }
     if row.interrupted > 0 {
-        notes.push(format!("{} steps around validation left out", row.interrupted));
+        notes.push(format!("{} steps around validation or pauses left out", row.interrupted));
     }
     notes.join("; ")
 }

@@ -8,8 +8,11 @@ use super::average::{self, Average, Lists, Printed};
 use super::bar::{BarLine, bars_in};
 use super::plain::plain;
 use super::rate::measure;
+use super::ratio::{LogRatio, ratio};
 use super::row::LogRow;
 use super::series::SeriesTable;
+use super::step_line::step_line;
+use super::step_rate::StepLines;
 use knockout_base::error::{Error, Result};
 use serde::Serialize;
 
@@ -29,6 +32,8 @@ pub struct Logs {
     pub rows: Vec<LogRow>,
     /// Contents of averages over printed figures.
     pub averages: Vec<Average>,
+    /// Training in the second of two logs against the first.
+    pub ratio: Option<LogRatio>,
 }
 
 /// Takes a log in pieces of any size.
@@ -36,6 +41,7 @@ pub struct Logs {
 pub struct LogReader {
     line: Vec<u8>,
     series: SeriesTable,
+    steps: StepLines,
     printed: Vec<Printed>,
     lists: Lists,
     /// The first bytes, as far as they tell gzip.
@@ -74,11 +80,13 @@ impl LogReader {
         self.end_line();
         let lists = std::mem::take(&mut self.lists).finish();
         let (places, all) = std::mem::take(&mut self.series).finish();
-        if all.is_empty() && lists.is_empty() {
+        let by_program = self.steps.rows(file);
+        if all.is_empty() && lists.is_empty() && by_program.is_empty() {
             return Err(Error::damage(self.reason()));
         }
-        let rows: Vec<LogRow> = all.iter().map(|series| measure(file, series)).collect();
+        let mut rows: Vec<LogRow> = all.iter().map(|series| measure(file, series)).collect();
         let averages = average::averages(file, &self.printed, &lists, &rows, &places);
+        rows.extend(by_program);
         Ok(Log { rows, averages })
     }
 
@@ -97,8 +105,8 @@ impl LogReader {
             )
         } else if self.any_text {
             format!(
-                "no progress bar in {} lines (looked for `40%|####    | 4/10 [00:02<00:03, 2.00it/s]`); \
-                 switch bars on (`enable_progress_bar=True`) and record standard error too",
+                "no progress bar in {} lines (looked for `40%|####    | 4/10 [00:02<00:03, 2.00it/s]`, and for lines of Keras, nanoGPT, Megatron, \
+                 DeepSpeed, torchtitan, mmengine and Hugging Face Trainer); switch bars on (`enable_progress_bar=True`) and record standard error too",
                 self.lines
             )
         } else {
@@ -132,6 +140,9 @@ impl LogReader {
         }
         if !found {
             self.lists.line(&text);
+            if let Some(line) = step_line(&text) {
+                self.steps.push(line);
+            }
         }
     }
 
@@ -157,11 +168,12 @@ impl LogReader {
 impl Logs {
     /// Several logs together.
     pub fn of(logs: Vec<Log>) -> Self {
-        let mut all = Self { schema: SCHEMA, rows: Vec::new(), averages: Vec::new() };
+        let mut all = Self { schema: SCHEMA, rows: Vec::new(), averages: Vec::new(), ratio: None };
         for mut log in logs {
             all.rows.append(&mut log.rows);
             all.averages.append(&mut log.averages);
         }
+        all.ratio = ratio(&all.rows);
         all
     }
 }

@@ -3,6 +3,7 @@
 use super::bar::{BarKind, Figure, Unit};
 use super::row::{Figures, FiguresKind, LogRow, bar_name};
 use super::series::{Point, Series};
+use knockout_base::stats::median;
 
 /// Of the steps done, this part is left out at the start, but not more than [`MAX_WARMUP`]: loaders fill, caches and
 /// kernels warm up.
@@ -47,7 +48,14 @@ struct Stretch {
     time: Between,
 }
 
+/// A pair of lines is a pause apart if it takes this many times as long as the median pair, and so many seconds more.
+const PAUSE_FACTOR: f64 = 5.0;
+const PAUSE_SECONDS: f64 = 5.0;
+/// Fewest pairs of lines to tell a pause from a step by.
+const MIN_PAIRS: usize = 4;
+
 pub(super) fn measure(file: &str, series: &Series) -> LogRow {
+    let series = &series.since_initial();
     let kind = kind_of(series);
     let steps = series.points.last().map_or(0, |point| point.count);
     let warmup_steps = steps.div_ceil(WARMUP_PART).clamp(1, MAX_WARMUP);
@@ -79,10 +87,11 @@ pub(super) fn measure(file: &str, series: &Series) -> LogRow {
         series: series.number,
         count,
         it_per_s: None,
+        s_per_it: None,
         low: None,
         high: None,
         stretches: 0,
-        steps,
+        steps: series.initial + steps,
         total: series.total,
         warmup,
         idle_after_s: series.last_elapsed.saturating_sub(first_at_end),
@@ -110,6 +119,7 @@ fn too_few(kind: BarKind, steps: u64, count: u64) -> String {
 
 fn rate(row: &mut LogRow, runs: &[Vec<(u64, Between)>], whole: Stretch) {
     row.it_per_s = Some(whole.steps as f64 / whole.time.middle());
+    row.s_per_it = Some(whole.time.middle() / whole.steps as f64);
     let least = whole.steps.div_ceil(MAX_STRETCHES);
     let stretches: Vec<Stretch> = runs.iter().flat_map(|run| divide(run, least)).collect();
     let all = if stretches.is_empty() { vec![whole] } else { stretches };
@@ -136,7 +146,21 @@ fn runs(points: &[Point], kind: FiguresKind) -> Vec<Vec<(u64, Between)>> {
             _ => runs.push(vec![(point.count, time)]),
         }
     }
-    runs
+    runs.into_iter().flat_map(without_pauses).collect()
+}
+
+/// Divides a run where time passed without steps.
+fn without_pauses(run: Vec<(u64, Between)>) -> Vec<Vec<(u64, Between)>> {
+    let pair =
+        |a: &(u64, Between), b: &(u64, Between)| (b.0.saturating_sub(a.0).max(1) as f64, b.1.since(a.1));
+    let pairs = run.iter().zip(run.iter().skip(1)).map(|(a, b)| pair(a, b));
+    let per_step: Vec<f64> = pairs.map(|(steps, time)| time.middle().max(0.0) / steps).collect();
+    let Some(usual) = median(&per_step).filter(|_| per_step.len() >= MIN_PAIRS) else { return vec![run] };
+    let is_pause = |a: &(u64, Between), b: &(u64, Between)| {
+        let (steps, time) = pair(a, b);
+        time.from > PAUSE_FACTOR * usual * steps + PAUSE_SECONDS
+    };
+    run.chunk_by(|a, b| !is_pause(a, b)).map(<[_]>::to_vec).collect()
 }
 
 fn between_ends(run: &[(u64, Between)]) -> Option<Stretch> {

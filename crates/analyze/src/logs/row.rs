@@ -22,6 +22,8 @@ pub struct LogRow {
     pub count: u64,
     /// Iterations per second by the bar's own clock; `None` when there is too little to go by, with the reason in `note`.
     pub it_per_s: Option<f64>,
+    /// Seconds per iteration: the inverse.
+    pub s_per_it: Option<f64>,
     /// Slowest stretch, as low as the clock's rounding allows.
     pub low: Option<f64>,
     /// Fastest stretch, as high as the clock's rounding allows; `None` if that is unbounded.
@@ -36,7 +38,7 @@ pub struct LogRow {
     pub warmup: u64,
     /// Seconds at the end of the bar without an iteration: validation, checkpoints.
     pub idle_after_s: u64,
-    /// Iterations left out because another bar ran between them.
+    /// Iterations left out because another bar ran between them, or because a pause lies between them.
     pub interrupted: u64,
     /// Figures that the bar printed.
     pub figures: Figures,
@@ -69,6 +71,8 @@ pub enum FiguresKind {
     Cumulative,
     /// Smoothed over the last few refreshes.
     Smoothed,
+    /// Not a bar's: a program printed the time of its steps.
+    TimePerStep,
 }
 
 /// Returns the name of a kind of bar in the document.

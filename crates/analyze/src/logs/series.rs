@@ -29,12 +29,24 @@ pub(super) struct Series {
     /// Among those of the same name and rank, from 0.
     pub(super) number: usize,
     pub(super) total: Option<u64>,
+    /// Count at which the bar began: that of the checkpoint, where a run was resumed.
+    pub(super) initial: u64,
     /// By count, rising.
     pub(super) points: Vec<Point>,
     /// Every figure it printed, with count and clock.
     pub(super) figures: Vec<(Figure, u64, u64)>,
     pub(super) last_elapsed: u64,
     interrupted: bool,
+}
+
+impl Series {
+    /// Returns the bar with counts from the one it began with.
+    pub(super) fn since_initial(&self) -> Self {
+        let since = |count: u64| count.saturating_sub(self.initial);
+        let points = self.points.iter().map(|point| Point { count: since(point.count), ..*point });
+        let figures = self.figures.iter().map(|&(figure, count, elapsed)| (figure, since(count), elapsed));
+        Self { name: self.name.clone(), points: points.collect(), figures: figures.collect(), ..*self }
+    }
 }
 
 /// All bars of a log.
@@ -117,6 +129,8 @@ impl SeriesTable {
             rank: bar.rank,
             number,
             total: bar.total,
+            // tqdm prints the bar once before the first step, without a figure.
+            initial: if bar.elapsed == 0 && bar.figure.is_none() { bar.count } else { 0 },
             points: Vec::new(),
             figures: Vec::new(),
             last_elapsed: bar.elapsed,

@@ -206,3 +206,81 @@ fn a_log_without_rates_is_refused_with_the_reason() {
         assert!(reason(bytes).contains(wanted), "{wanted}: {}", reason(bytes));
     }
 }
+
+/// Lines of one bar, from `(count, seconds)` of each.
+fn bar_of(points: impl Iterator<Item = (u64, f64)>) -> String {
+    points.map(|(count, seconds)| line("Epoch 0", count, 2000, seconds) + "\n").collect()
+}
+
+#[test]
+fn a_pause_of_five_minutes_is_left_out() {
+    let seconds = |count: u64| count as f64 / 20.0 + if count >= 1000 { 300.0 } else { 0.0 };
+    let log = read(&bar_of((0..=2000).step_by(20).map(|count| (count, seconds(count))))).unwrap();
+    let row = &log.rows[0];
+    assert!((row.it_per_s.unwrap() - 20.0).abs() < 0.1, "{row:?}");
+    assert_eq!(row.interrupted, 20, "the steps around the pause");
+    // Slow steps are not pauses.
+    let steady = read(&bar_of((0..=2000).step_by(100).map(|count| (count, count as f64 * 0.4)))).unwrap();
+    assert!((steady.rows[0].it_per_s.unwrap() - 2.5).abs() < 0.01 && steady.rows[0].interrupted == 0);
+}
+
+#[test]
+fn a_resumed_bar_counts_from_its_checkpoint() {
+    let mut text = bar_of((0..=480).step_by(10).map(|count| (count, count as f64 / 20.0)));
+    for count in (400..=2000_u64).step_by(10) {
+        let seconds = (count - 400) as f64 / 20.0;
+        let figure = if seconds > 0.0 { "20.00it/s" } else { "?it/s" };
+        let (minutes, rest) = (seconds as u64 / 60, seconds as u64 % 60);
+        writeln!(text, "Epoch 0: 20%|###   | {count}/2000 [{minutes:02}:{rest:02}<00:09, {figure}]").unwrap();
+    }
+    let log = read(&text).unwrap();
+    let [first, resumed] = &log.rows[..] else { panic!("{:?}", log.rows) };
+    assert!((first.it_per_s.unwrap() - 20.0).abs() < 0.05);
+    assert!((resumed.it_per_s.unwrap() - 20.0).abs() < 0.05, "{resumed:?}");
+    assert_eq!((resumed.steps, resumed.figures.kind), (2000, FiguresKind::Cumulative));
+    assert!(resumed.warmup >= 50, "the start of the resumed part is warm-up too");
+}
+
+#[test]
+fn printed_times_of_steps_give_a_rate() {
+    let nano = |count: u64| {
+        format!("iter {count}: loss 3.1, time {:.2}ms, mfu 10%\n", if count == 0 { 9000.0 } else { 50.0 })
+    };
+    let log = read(&(0..40).map(nano).collect::<String>()).unwrap();
+    assert_eq!((log.rows[0].name.as_str(), log.rows[0].it_per_s), ("nanoGPT", Some(20.0)));
+    // torchtitan prints tokens by second; the time of day gives the steps. The pause of an hour does not count.
+    let titan = |count: u64| {
+        let second = count * 2;
+        let hour = if count >= 20 { 13 } else { 12 };
+        format!(
+            "[rank0]:2024-10-01 {hour}:{:02}:{:02},000 - root - INFO - step: {count:2}  loss: 8.1  memory: 1GiB  tps: 1,234\n",
+            second / 60,
+            second % 60
+        )
+    };
+    let log = read(&(1..40).map(titan).collect::<String>()).unwrap();
+    assert_eq!((log.rows[0].name.as_str(), log.rows[0].s_per_it), ("torchtitan", Some(2.0)));
+    let keras = "Epoch 1/2\n1/100 ━ 9s 90ms/step\n100/100 ━━ 5s 50ms/step\nEpoch 2/2\n50/100 ━ 1s 30ms/step\n100/100 ━━ 4s 40ms/step\n";
+    let log = read(keras).unwrap();
+    assert_eq!(
+        (log.rows[0].figures.count, log.rows[0].it_per_s),
+        (2, Some(25.0)),
+        "the last line of each epoch"
+    );
+}
+
+#[test]
+fn two_logs_give_a_ratio_with_the_conditions_that_differ() {
+    let of = |file: &str, total: u64, rate: f64| {
+        let mut reader = LogReader::default();
+        let lines =
+            (0..=total).step_by(10).map(|count| line("Epoch 0", count, total, count as f64 / rate) + "\n");
+        reader.feed(lines.collect::<String>().as_bytes());
+        reader.finish(file).unwrap()
+    };
+    let same = Logs::of(vec![of("a.log", 1000, 1.6), of("b.log", 1000, 20.0)]).ratio.unwrap();
+    assert!((same.ratio - 12.5).abs() < 0.05 && same.differences.is_empty(), "{same:?}");
+    let other = Logs::of(vec![of("a.log", 1000, 1.6), of("b.log", 500, 20.0)]).ratio.unwrap();
+    assert_eq!(other.differences.len(), 1);
+    assert!(Logs::of(vec![of("a.log", 1000, 1.6)]).ratio.is_none());
+}
