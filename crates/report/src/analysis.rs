@@ -1,5 +1,6 @@
 //! The analysis of a trace as a page: findings first, then the tables and pictures they rest on.
 
+use crate::job;
 use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
 use crate::picture::{self, category_colour};
 use crate::sentence::{
@@ -58,6 +59,7 @@ fn page(analysis: &Analysis) -> Page {
         files => format!("{} ranks", files.len()),
     };
     let mut sections = vec![findings(analysis).only(Medium::Text)];
+    sections.extend(job::section(analysis));
     sections.extend(categories(analysis));
     sections.extend(phases(analysis));
     sections.extend(steps(analysis));
@@ -83,6 +85,7 @@ fn page(analysis: &Analysis) -> Page {
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
+        figures: job::arrivals(analysis).into_iter().collect(),
         ..Page::default()
     }
 }

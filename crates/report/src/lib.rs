@@ -31,6 +31,7 @@ mod collapsed;
 mod compare;
 mod document;
 mod experiment;
+mod job;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod logs;

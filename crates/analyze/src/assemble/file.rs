@@ -1,6 +1,6 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
-use super::{bound, critical, device, lanes, operations, picture, steps, warnings};
+use super::{bound, collectives, critical, device, lanes, operations, picture, steps, warnings};
 use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
@@ -36,7 +36,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
     let times = bound::times(parts);
     let mut findings = FileFindings {
         file: label.to_owned(),
-        rank: document.rank(),
+        rank: document.rank().or_else(|| rank_in_name(label)),
         world_size: document.world_size(),
         devices: document.device_names().into_iter().map(str::to_owned).collect(),
         conditions: conditions(parts),
@@ -59,6 +59,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         autograd_wait_unnamed_us: us_wide(autograd.unnamed),
         autograd_threads_us: us_wide(autograd.busy),
         window_nanos: totals.window,
+        work_window_nanos: totals.work_window,
         categories,
         phases: phases(parts, sides.0),
         operations: operations::operations(parts),
@@ -72,6 +73,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         memory,
         critical_path: critical::path(parts),
         bound: bound::bound(parts, &times),
+        collectives: collectives::table(parts),
         findings: Vec::new(),
         warnings: Vec::new(),
         spilled_bytes: parts.spilled_bytes,
@@ -82,6 +84,17 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
     findings.warnings = warnings::of_file(parts, &findings);
     findings.findings = judge::of_file(&findings);
     findings
+}
+
+/// Returns the rank that a file name gives: `rank3.json`, `trace_rank-12.json.gz`, `host.rank_0.pt.trace.json`.
+fn rank_in_name(label: &str) -> Option<i64> {
+    let name = label.rsplit(['/', '\\']).next().unwrap_or(label).to_ascii_lowercase();
+    let mut numbers = name.split("rank").skip(1).filter_map(|rest| {
+        let digits = rest.trim_start_matches(['_', '-', '.']);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        digits.get(..end)?.parse().ok()
+    });
+    numbers.next()
 }
 
 /// Self time by category over all lanes, and the sums of the host's and of the device's.
@@ -237,5 +250,18 @@ fn first_step(parts: &Attributed<'_>) -> FirstStepRows {
             .collect(),
         step_count: parts.steps.steps.len(),
         by_step: steps::by_name(parts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rank_in_name;
+
+    #[test]
+    fn a_file_name_gives_the_rank_where_the_trace_does_not() {
+        assert_eq!(rank_in_name("/a/rank7/hta_rank12.json.gz"), Some(12));
+        assert_eq!(rank_in_name("node0.rank_3.pt.trace.json"), Some(3));
+        assert_eq!(rank_in_name("low_rank.json"), None);
+        assert_eq!(rank_in_name("trace.json"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Third stage: the sums of one file become findings.
 
 mod bound;
+mod collectives;
 mod critical;
 mod device;
 mod file;

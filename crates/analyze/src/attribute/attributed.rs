@@ -6,11 +6,13 @@ use crate::attribute::hta::Hta;
 use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::workers::map_in_order;
+use crate::collect::collectives::CollectiveEvents;
 use crate::collect::id::{CategoryId, KindId};
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
 use crate::collect::record::{NO_CORRELATION, Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
+use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
 use crate::sort::{Segment, merge};
 use knockout_base::error::Result;
@@ -46,6 +48,9 @@ pub(crate) struct Attributed<'a> {
     pub(crate) device: Swept,
     /// Device events of the step whose critical path is wanted.
     pub(crate) device_spans: Vec<DeviceSpan>,
+    /// Waits that the profiler recorded.
+    pub(crate) waits: Waits,
+    pub(crate) collectives: CollectiveEvents,
     pub(crate) memory: Memory,
     /// Begin and end events without a partner.
     pub(crate) unmatched: u64,
@@ -61,6 +66,7 @@ impl<'a> Attributed<'a> {
             return Err(failure);
         }
         let unmatched = pair_begin_end(&mut collector, outcome)?;
+        collector.waits.freeze();
         let Collector { options, store, kinds, spans, links, streams, steps: step_events, totals, .. } =
             collector;
         let (rules, kinds) = kinds.finish();
@@ -130,6 +136,8 @@ impl<'a> Attributed<'a> {
             lane_names: collector.lane_names,
             process_labels: collector.process_labels,
             memory: collector.memory,
+            waits: collector.waits,
+            collectives: collector.collectives,
             spilled_bytes: store.spilled_bytes(),
             bins: shared.bins,
             rules,

@@ -3,12 +3,14 @@
 //! Runs inside the reader, so it only counts, numbers and appends. The later stages do everything else.
 
 use crate::collect::begin_end::BeginEnd;
+use crate::collect::collectives::CollectiveEvents;
 use crate::collect::counts::Counts;
 use crate::collect::id::{KindId, StreamId};
-use crate::collect::kind::{Kind, Kinds};
+use crate::collect::kind::{Kind, Kinds, Work};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::{EventOrigin, Rules};
+use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, Store, Writer};
 use knockout_base::error::Error;
 use knockout_trace::{ArgKey, ArgSet, ArgValue, Event, Id, LaneId, Outcome, Phase, Sink, Symbol};
@@ -127,6 +129,8 @@ pub struct Collector {
     stream_ids: HashMap<Stream, StreamId>,
     recent_stream: Option<(Stream, StreamId)>,
     pub(crate) steps: Vec<StepEvent>,
+    pub(crate) waits: Waits,
+    pub(crate) collectives: CollectiveEvents,
     pub(crate) totals: Totals,
     pub(crate) memory: Memory,
     memory_name: Option<Symbol>,
@@ -154,6 +158,8 @@ impl Collector {
             stream_ids: HashMap::new(),
             recent_stream: None,
             steps: Vec::new(),
+            waits: Waits::default(),
+            collectives: CollectiveEvents::default(),
             totals: Totals::default(),
             memory: Memory::default(),
             memory_name: None,
@@ -234,6 +240,21 @@ impl Collector {
         if flags & (Kind::DEVICE | Kind::OVERHEAD | Kind::ENGINE) != 0 {
             self.mark_lane(event.lane, flags);
         }
+        if flags & Kind::DEVICE != 0 && complete && duration > 0 {
+            let is_communication =
+                self.kinds.get_mut(kind).is_some_and(|kind| kind.work == Work::Communication);
+            if is_communication {
+                self.collectives.push(event, kind, start, duration);
+            }
+        }
+        if flags & (Kind::NO_CALL | Kind::GPU_ANNOTATION) == Kind::NO_CALL
+            && let Some(stream) = stream
+        {
+            self.recorded_wait(event, start, stream);
+        }
+        if flags & Kind::EVENT_RECORD != 0 && correlation != NO_CORRELATION {
+            self.waits.push_record(correlation, start);
+        }
         let mark = if complete { Span::COMPLETE } else { 0 };
         let span = Span {
             lane: event.lane,
@@ -261,6 +282,24 @@ impl Collector {
         if let Err(failure) = pushed {
             self.failure.get_or_insert(failure);
         }
+    }
+
+    /// Keeps a `cuda_sync` event that names a stream.
+    #[cold]
+    fn recorded_wait(&mut self, event: &Event<'_>, start: i64, stream: StreamId) {
+        let number = |key| event.args.number(key, event.symbols);
+        let waiter = match event.symbols.text(event.name) {
+            "Stream Wait Event" => Waiter::Stream,
+            "Stream Sync" | "Event Sync" => Waiter::Host,
+            _ => return,
+        };
+        self.waits.push(Wait {
+            waiter,
+            start,
+            stream,
+            on_stream: number(ArgKey::WaitOnStream),
+            recorded_by: number(ArgKey::WaitOnEventCorrelation),
+        });
     }
 
     fn mark_lane(&mut self, lane: LaneId, flags: u16) {
@@ -362,6 +401,15 @@ impl Sink for Collector {
             ArgKey::DeviceId,
             ArgKey::Name,
             ArgKey::Labels,
+            ArgKey::WaitOnStream,
+            ArgKey::WaitOnEventCorrelation,
+            ArgKey::CollectiveName,
+            ArgKey::ProcessGroupName,
+            ArgKey::CollectiveSequence,
+            ArgKey::GroupSize,
+            ArgKey::InMsgNelems,
+            ArgKey::OutMsgNelems,
+            ArgKey::Dtype,
         ])
     }
 

@@ -103,6 +103,8 @@ impl Kind {
     pub(crate) const CALL: u16 = 2048;
     /// Work of the profiler on its own buffers.
     pub(crate) const OVERHEAD: u16 = 4096;
+    /// A call that records an event on a stream.
+    pub(crate) const EVENT_RECORD: u16 = 8192;
 
     #[inline]
     pub(crate) fn is(&self, flag: u16) -> bool {
@@ -136,6 +138,8 @@ impl Kind {
         set(Self::ENGINE, text.starts_with("autograd::engine::evaluate_function") || is_function());
         set(Self::CALL, CALL_CATS.contains(&lower.as_str()));
         set(Self::OVERHEAD, lower == "overhead");
+        let is_call = CALL_CATS.contains(&lower.as_str());
+        set(Self::EVENT_RECORD, is_call && text.contains("EventRecord"));
         let launch = if LAUNCH_STATS.contains(&text) {
             Launch::Stats
         } else if LAUNCH_QUEUE.contains(&text) {

@@ -1,6 +1,7 @@
 //! First stage: while the reader runs, events are counted, numbered by kind and written to sorted segments.
 
 pub(crate) mod begin_end;
+pub(crate) mod collectives;
 mod collector;
 pub(crate) mod counts;
 pub(crate) mod id;
@@ -8,6 +9,7 @@ pub(crate) mod kind;
 pub(crate) mod memory;
 pub(crate) mod record;
 pub(crate) mod rules;
+pub(crate) mod waits;
 
 pub(crate) use collector::{ArgValueKey, LaneSet, StepEvent, Stream, Totals, same_process};
 pub use collector::{Collector, Options};

@@ -1,6 +1,7 @@
 //! The findings of all files together: what `trace analyze` shows.
 
 use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
+use super::job::Job;
 use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::Role;
@@ -10,6 +11,7 @@ use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
     StepFindings, StepSummary, shares,
 };
+use knockout_base::stats::us;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,7 +38,7 @@ pub struct Analysis {
     pub complete_with_positive_dur: u64,
     /// Sum of durations, nested ones counted again.
     pub naive_sum_us: f64,
-    /// Latest end minus earliest start; of several files the longest.
+    /// Latest end minus earliest start; of several files from the first to the last of all ranks where their clocks overlap.
     pub span_us: f64,
     /// Latest end minus earliest start, without the profiler's own span.
     pub span_without_trace_cat_us: f64,
@@ -68,6 +70,8 @@ pub struct Analysis {
     pub memory: Vec<MemoryDevice>,
     /// Of the slowest step.
     pub critical_path: Option<CriticalPath>,
+    /// Collectives over the ranks; `None` for one file.
+    pub job: Option<Job>,
     /// Ranks beside each other; `None` for one file.
     #[serde(skip)]
     pub stragglers: Option<Stragglers>,
@@ -105,7 +109,14 @@ impl Analysis {
         let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
-        let stragglers = stragglers::of(&ranks);
+        let job = Job::of(&ranks);
+        let mut stragglers = stragglers::of(&ranks);
+        // Who arrives last is known: a guess from times of computation would contradict it.
+        if let (Some(stragglers), Some(job)) = (&mut stragglers, &job)
+            && job.collectives > 0
+        {
+            stragglers.finding.clone_from(&job.finding);
+        }
         let (steps, step_summary) = steps(&ranks);
         let straggler = stragglers.iter().filter_map(|found| found.finding.clone());
         let mut findings: Vec<Sourced<TraceFinding>> =
@@ -125,8 +136,8 @@ impl Analysis {
             complete_events: count(|f| f.complete_events),
             complete_with_positive_dur: count(|f| f.complete_with_positive_dur),
             naive_sum_us: sum(|f| f.naive_sum_us),
-            span_us: ranks.iter().map(|f| f.span_us).fold(0.0, f64::max),
-            span_without_trace_cat_us: ranks.iter().map(|f| f.span_without_trace_cat_us).fold(0.0, f64::max),
+            span_us: span(&ranks, |f| f.window_nanos),
+            span_without_trace_cat_us: span(&ranks, |f| f.work_window_nanos),
             self_us,
             host_us,
             device_us,
@@ -141,12 +152,24 @@ impl Analysis {
             gpu_hta: device(&ranks, |f| f.gpu_hta.as_ref().map(DeviceSummary::from)),
             memory: ranks.iter().flat_map(|f| f.memory.iter().cloned()).collect(),
             critical_path: slowest_path(&ranks),
+            job,
             stragglers,
             findings,
             warnings,
             ranks,
         }
     }
+}
+
+/// From the first to the last event of all files; of files whose times do not overlap, the longest of one.
+fn span(ranks: &[FileFindings], window: fn(&FileFindings) -> Option<(i64, i64)>) -> f64 {
+    let windows: Vec<(i64, i64)> = ranks.iter().filter_map(window).collect();
+    let longest = windows.iter().map(|(first, last)| last - first).max().unwrap_or(0);
+    let first = windows.iter().map(|(first, _)| *first).min().unwrap_or(0);
+    let last = windows.iter().map(|(_, last)| *last).max().unwrap_or(0);
+    let latest_start = windows.iter().map(|(first, _)| *first).max().unwrap_or(0);
+    let earliest_end = windows.iter().map(|(_, last)| *last).min().unwrap_or(0);
+    us(if latest_start < earliest_end { last - first } else { longest })
 }
 
 fn sourced<'a, T: Clone>(source: Option<&'a Source>, list: &'a [T]) -> impl Iterator<Item = Sourced<T>> + 'a {

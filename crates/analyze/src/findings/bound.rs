@@ -184,10 +184,16 @@ fn is_same_job(a: &FileFindings, b: &FileFindings) -> bool {
         (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
         _ => false,
     };
+    // Clocks of two machines may have nothing in common; the same collectives in the same order do.
+    let same_collectives = || {
+        let kinds =
+            |file: &FileFindings| file.collectives.rows.iter().map(|row| row.kind).collect::<Vec<_>>();
+        !a.collectives.rows.is_empty() && kinds(a) == kinds(b)
+    };
     a.rank.is_some()
         && b.rank.is_some()
         && a.rank != b.rank
         && a.world_size == b.world_size
         && names(a) == names(b)
-        && overlap
+        && (overlap || same_collectives())
 }

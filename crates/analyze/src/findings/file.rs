@@ -3,6 +3,7 @@
 use super::bound::{Bound, Limit, TimeParts};
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
+use super::job::CollectiveTable;
 use super::share::Share;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
@@ -64,6 +65,9 @@ pub struct FileFindings {
     /// First start and last end on the trace's own clock, in nanoseconds.
     #[serde(skip)]
     pub window_nanos: Option<(i64, i64)>,
+    /// First start and last end without the profiler's own spans.
+    #[serde(skip)]
+    pub work_window_nanos: Option<(i64, i64)>,
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by the phase around it; the parts sum to `host_us`.
@@ -88,6 +92,9 @@ pub struct FileFindings {
     pub memory: Vec<MemoryDevice>,
     /// Critical path of the slowest step; `None` without steps.
     pub critical_path: Option<CriticalPath>,
+    /// Communication on the device, for matching with other ranks.
+    #[serde(skip)]
+    pub collectives: CollectiveTable,
     /// The bound of the steps.
     #[serde(skip)]
     pub bound: Bound,

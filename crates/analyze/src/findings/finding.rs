@@ -1,6 +1,8 @@
 //! Findings that stand out in a trace. Values only: `knockout-report` writes the
 //! sentences.
 
+use super::job::Delay;
+
 /// Something that stands out in a trace. Shares are fractions, times microseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TraceFinding {
@@ -91,6 +93,21 @@ pub enum TraceFinding {
         /// Steps that all ranks have.
         steps: usize,
     },
+    /// A rank that arrives last in most collectives of a job.
+    LastToArrive {
+        /// Rank, or the file where none is named.
+        source: Source,
+        /// Collectives in which it is the last.
+        last_in: usize,
+        /// Collectives of the job.
+        collectives: usize,
+        /// Time per step that another rank waits for it on average; of the whole trace without steps.
+        wait_us: f64,
+        /// Median length of a step; `None` without steps.
+        step_us: Option<f64>,
+        /// What holds the rank up; `None` where nothing in the trace explains it.
+        delay: Option<Delay>,
+    },
 }
 
 /// The rank, or the file without one, that something was found in.
@@ -103,7 +120,8 @@ pub enum Source {
 }
 
 impl Source {
-    pub(crate) fn of(rank: Option<i64>, file: &str) -> Self {
+    /// Returns the rank, or the file where none is named.
+    pub fn of(rank: Option<i64>, file: &str) -> Self {
         rank.map_or_else(|| Self::File(file.to_owned()), Self::Rank)
     }
 }
@@ -128,6 +146,7 @@ impl TraceFinding {
             Self::SlowStep { .. } => "slow_step",
             Self::Unattributed { .. } => "unattributed",
             Self::Straggler { .. } => "straggler",
+            Self::LastToArrive { .. } => "last_to_arrive",
         }
     }
 
@@ -141,6 +160,7 @@ impl TraceFinding {
             | Self::Unattributed { share, .. } => *share,
             Self::SlowStep { ratio, .. } => ratio - 1.0,
             Self::Straggler { excess, .. } => *excess,
+            Self::LastToArrive { last_in, collectives, .. } => *last_in as f64 / (*collectives).max(1) as f64,
         }
     }
 }

@@ -6,6 +6,7 @@ mod device;
 mod file;
 pub(crate) mod finding;
 mod flame;
+pub(crate) mod job;
 pub(crate) mod judge;
 mod share;
 mod stragglers;
@@ -20,6 +21,10 @@ pub use file::{
     StepSpan, StepSummary,
 };
 pub use finding::{Source, Sourced, TraceFinding};
+pub use job::{
+    ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary, CollectiveTable, CollectiveTimes, Delay,
+    DelayCause, Job, JobRank, StepWaits,
+};
 pub use share::Share;
 pub(crate) use share::shares;
 pub use stragglers::{RankRow, StepRow, Stragglers};

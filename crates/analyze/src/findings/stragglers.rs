@@ -117,7 +117,7 @@ fn straggler(ranks: &[RankRow], steps: &[StepRow]) -> Option<TraceFinding> {
     }
     let slowest = (0..values.len()).max_by(|&a, &b| us_at(&values, a).total_cmp(&us_at(&values, b)))?;
     // The median of two is between them: the other is what to compare with.
-    let other = (ranks.len() == 2).then_some(1 - slowest);
+    let other = (ranks.len() == 2).then(|| 1 - slowest);
     let median_us = match other {
         Some(other) => us_at(&values, other),
         None => median(&values)?,

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bottlenecks;
+mod critical;
 mod experiment;
+mod jobs;
 mod planted_traces;
 mod recorded;
 mod recording;

@@ -3,6 +3,7 @@
 
 mod common;
 mod expected;
+mod jobs;
 mod judgements;
 mod logs;
 
@@ -21,7 +22,11 @@ knockout_testdata::tests!(
         judgements::every_trace_is_answered_as_judged,
         judgements::communication_of_twelve_libraries_is_counted,
         judgements::steps_of_2021_have_no_operators_outside_any_phase,
-        judgements::a_step_cut_by_the_recording_is_named;
+        judgements::a_step_cut_by_the_recording_is_named,
+        jobs::a_real_job_of_eight_ranks_has_the_expected_waits,
+        jobs::the_path_of_a_rank_that_waits_in_a_collective_is_communication,
+        jobs::a_planted_straggler_is_named_with_its_reason,
+        jobs::a_copy_that_blocks_counts_as_the_device_s_time;
     Resource::Seeds =>
         logs::an_average_over_five_figures_was_of_sanity_checks_and_one_step,
         logs::averages_over_twenty_figures_held_other_bars

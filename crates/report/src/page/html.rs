@@ -144,6 +144,7 @@ fn draw_section(out: &mut String, section: &Section) {
             Block::List(items) => list(out, items),
             Block::Table(table) => draw_table(out, table),
             Block::Diagram(diagram) => diagram.draw(out),
+            Block::HeatMap(map) => map.draw(out),
             Block::Interactive(picture) => {
                 writeln!(
                     out,
@@ -279,7 +280,9 @@ fn draw_bar(out: &mut String, bar: &Bar) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Chart, Diagram, DiagramNode, Fact, Figure, Interactive, Scale, Scatter, Series};
+    use super::super::{
+        Chart, Diagram, DiagramNode, Fact, Figure, HeatMap, Interactive, Scale, Scatter, Series,
+    };
     use super::*;
 
     const HOSTILE: &str = "</style></script><script>alert(1)</script>&\"";
@@ -312,6 +315,13 @@ mod tests {
                     .with(vec![text()])
                     .with(table)
                     .with(diagram)
+                    .with(HeatMap {
+                        caption: text(),
+                        rows: vec![text()],
+                        columns: vec![text(), text()],
+                        values: vec![vec![f64::NAN, 0.0]],
+                        texts: vec![vec![text(), text()]],
+                    })
                     .with(Interactive {
                         kind: "flame",
                         id: "p".to_owned(),

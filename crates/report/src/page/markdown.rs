@@ -26,7 +26,7 @@ impl Page {
                     Block::Text(text) => writeln!(out, "{}\n", markdown_cell(text)).unwrap_or_default(),
                     Block::List(items) => list(&mut out, items),
                     Block::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
-                    Block::Diagram(_) | Block::Interactive(_) => {}
+                    Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => {}
                 }
             }
         }

@@ -11,7 +11,7 @@ mod palette;
 mod table;
 mod text;
 
-pub use chart::{Chart, Diagram, DiagramNode, Figure, Scale, Scatter, Series};
+pub use chart::{Chart, Diagram, DiagramNode, Figure, HeatMap, Scale, Scatter, Series};
 pub use markdown::markdown_cell;
 pub use palette::colour;
 #[cfg(all(test, feature = "lab"))]
@@ -127,6 +127,8 @@ pub enum Block {
     Table(Table),
     /// Nodes and edges.
     Diagram(Diagram),
+    /// Shaded cells.
+    HeatMap(HeatMap),
     /// A picture that the script of the page draws.
     Interactive(Interactive),
 }
@@ -169,6 +171,12 @@ impl From<Table> for Block {
 impl From<Diagram> for Block {
     fn from(diagram: Diagram) -> Self {
         Self::Diagram(diagram)
+    }
+}
+
+impl From<HeatMap> for Block {
+    fn from(map: HeatMap) -> Self {
+        Self::HeatMap(map)
     }
 }
 

@@ -64,7 +64,7 @@ impl Section {
                     out.push_str(&table.to_indented_text(indent));
                     None
                 }
-                Block::Diagram(_) | Block::Interactive(_) => None,
+                Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => None,
             };
         }
     }

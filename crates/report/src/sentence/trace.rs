@@ -3,8 +3,8 @@
 use super::range_not_interval;
 use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    ComparisonWarning, Confidence, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, TraceFinding,
-    TraceWarning,
+    ComparisonWarning, Confidence, Counted, Delay, DelayCause, FileFindings, Gpu, Job, Limit, Role, Source,
+    Sourced, TraceFinding, TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
 use std::fmt::Write as _;
@@ -279,6 +279,85 @@ fn trace_finding(finding: &TraceFinding) -> String {
                 time(*median_us)
             )
         }
+        TraceFinding::LastToArrive { source: rank, last_in, collectives, wait_us, step_us, delay } => {
+            last_to_arrive(rank, (*last_in, *collectives), (*wait_us, *step_us), delay.as_ref())
+        }
+    }
+}
+
+/// Names the rank that arrives last: in how many of how many collectives, the wait and the step, and what holds it up.
+fn last_to_arrive(
+    rank: &Source,
+    (last_in, collectives): (usize, usize),
+    (wait_us, step_us): (f64, Option<f64>),
+    delay: Option<&Delay>,
+) -> String {
+    let rank = source(rank);
+    let wait = match step_us {
+        Some(step) => format!("{} of {} per step", time(wait_us), time(step)),
+        None => format!("{} in all", time(wait_us)),
+    };
+    let why = delay_sentence(&rank, delay);
+    format!(
+        "{rank} arrives last in {last_in} of {} collectives; the others wait {wait}; {why}",
+        count(collectives)
+    )
+}
+
+/// Notes on a job: ranks without a file, events without partners and clocks that were corrected.
+pub(crate) fn job_notes(job: &Job) -> Vec<String> {
+    const MOST_NAMED: usize = 8;
+    let mut notes = Vec::new();
+    if !job.missing_ranks.is_empty() {
+        let named = job.missing_ranks.iter().take(MOST_NAMED).map(ToString::to_string).collect::<Vec<_>>();
+        let more = job.missing_ranks.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        notes.push(format!(
+            "no file was given of rank {}{more}: waits are those among the ranks that were given",
+            named.join(", ")
+        ));
+    }
+    if job.unmatched_events > 0 {
+        notes.push(format!(
+            "{} communication events have no partner on the other ranks and are in no figure here",
+            count(job.unmatched_events)
+        ));
+    }
+    let corrected: Vec<String> = job
+        .ranks
+        .iter()
+        .filter_map(|row| {
+            let clock = row.clock.filter(|clock| clock.is_corrected)?;
+            let rank = source(&Source::of(row.rank, &row.file));
+            Some(format!("{rank} by {} (spread {})", time(clock.us), time(clock.spread_us)))
+        })
+        .collect();
+    if !corrected.is_empty() {
+        notes.push(format!(
+            "clocks differ, and times were corrected so that collectives end together: {}",
+            corrected.join(", ")
+        ));
+    } else if job.collectives > 0 && job.ranks.iter().any(|row| row.clock.is_none()) {
+        notes.push(
+            "fewer than three collectives have all ranks: the clocks of the ranks could not be compared"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Names what holds up a rank that arrives last.
+fn delay_sentence(rank: &str, delay: Option<&Delay>) -> String {
+    let Some(Delay { cause, us }) = delay else {
+        return format!("nothing that the trace records explains why {rank} is late");
+    };
+    let more = format!("{} more than the others' median", time(*us));
+    match cause {
+        DelayCause::LateStart => {
+            format!("{rank} begins its step {} later than the others' median", time(*us))
+        }
+        DelayCause::Host(category) => format!("{rank} is held up by {category} ({more})"),
+        DelayCause::Device(category) => format!("{rank} is held up by {category} on its device ({more})"),
     }
 }
 

@@ -89,8 +89,14 @@ pub enum ArgKey {
     GroupSize,
     /// `In msg nelems`
     InMsgNelems,
+    /// `Out msg nelems`
+    OutMsgNelems,
     /// `dtype`, a text
     Dtype,
+    /// `Process Group Name`, a text
+    ProcessGroupName,
+    /// `Seq`: number of a collective in its group
+    CollectiveSequence,
     /// `cuda_sync_kind`, a text
     CudaSyncKind,
     /// `wait_on_stream`
@@ -102,7 +108,7 @@ pub enum ArgKey {
 }
 
 /// How each key is spelt inside `args`; [`ArgKey::FlowId`] stands outside.
-pub(crate) const ARG_KEYS: [(ArgKey, &str); 30] = [
+pub(crate) const ARG_KEYS: [(ArgKey, &str); 33] = [
     (ArgKey::Stream, "stream"),
     (ArgKey::Correlation, "correlation"),
     (ArgKey::Device, "device"),
@@ -129,7 +135,10 @@ pub(crate) const ARG_KEYS: [(ArgKey, &str); 30] = [
     (ArgKey::CollectiveName, "Collective name"),
     (ArgKey::GroupSize, "Group size"),
     (ArgKey::InMsgNelems, "In msg nelems"),
+    (ArgKey::OutMsgNelems, "Out msg nelems"),
     (ArgKey::Dtype, "dtype"),
+    (ArgKey::ProcessGroupName, "Process Group Name"),
+    (ArgKey::CollectiveSequence, "Seq"),
     (ArgKey::CudaSyncKind, "cuda_sync_kind"),
     (ArgKey::WaitOnStream, "wait_on_stream"),
     (ArgKey::WaitOnEventCorrelation, "wait_on_cuda_event_record_corr_id"),

@@ -3,10 +3,12 @@
 mod axis;
 mod curves;
 mod diagram;
+mod heat;
 mod labels;
 mod scatter;
 
 pub use diagram::{Diagram, DiagramNode};
+pub use heat::HeatMap;
 
 /// A chart with a heading of its own.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,62 @@
+//! Communication on the device as a small table, from which the ranks of a job are matched.
+
+use crate::attribute::Attributed;
+use crate::collect::ArgValueKey;
+use crate::collect::collectives::CollectiveEvent;
+use crate::findings::{CollectiveKind, CollectiveRow, CollectiveTable};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) fn table(parts: &Attributed<'_>) -> CollectiveTable {
+    let mut groups: BTreeMap<String, Arc<str>> = BTreeMap::new();
+    let mut rows: Vec<CollectiveRow> = Vec::with_capacity(parts.collectives.events.len());
+    for event in &parts.collectives.events {
+        let group = event.group.map_or_else(String::new, |group| text(parts, group));
+        let group = groups.entry(group).or_insert_with_key(|name| Arc::from(name.as_str()));
+        let group = Arc::clone(group);
+        rows.push(row(parts, event, group));
+    }
+    rows.sort_by_key(|row| (row.start_nanos, row.end_nanos));
+    CollectiveTable { rows, left_out: parts.collectives.left_out }
+}
+
+fn row(parts: &Attributed<'_>, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
+    let kind = match event.name {
+        Some(name) => CollectiveKind::of(&text(parts, name)),
+        None => CollectiveKind::of(parts.kind_name(event.kind)),
+    };
+    let element = event.dtype.and_then(|dtype| element_bytes(&text(parts, dtype)));
+    let bytes = |elements: Option<i64>| {
+        u64::try_from(elements?).ok().filter(|number| *number > 0)?.checked_mul(element?)
+    };
+    CollectiveRow {
+        kind,
+        group,
+        start_nanos: event.start,
+        end_nanos: event.end,
+        sequence: event.sequence,
+        group_size: event.group_size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0),
+        bytes_in: bytes(event.elements_in),
+        bytes_out: bytes(event.elements_out),
+    }
+}
+
+fn text(parts: &Attributed<'_>, value: ArgValueKey) -> String {
+    match value {
+        ArgValueKey::Number(number) => number.to_string(),
+        ArgValueKey::Text(text) => parts.text(text).to_owned(),
+    }
+}
+
+/// Returns the size of an element by PyTorch's name of its type.
+fn element_bytes(dtype: &str) -> Option<u64> {
+    Some(match dtype.to_ascii_lowercase().as_str() {
+        "byte" | "char" | "bool" | "int8" | "uint8" => 1,
+        name if name.starts_with("float8") => 1,
+        "half" | "bfloat16" | "float16" | "short" | "int16" | "uint16" => 2,
+        "float" | "float32" | "int" | "int32" | "uint32" => 4,
+        "double" | "float64" | "long" | "int64" | "uint64" | "complexfloat" => 8,
+        "complexdouble" => 16,
+        _ => return None,
+    })
+}

@@ -1,0 +1,358 @@
+//! Several ranks as one job: collectives matched across ranks, who arrives last, who waits, and why.
+
+mod clock;
+mod collective;
+mod delay;
+mod matching;
+
+pub use clock::ClockOffset;
+pub use collective::{CollectiveKind, CollectiveRow, CollectiveTable};
+pub use delay::{Delay, DelayCause};
+
+use crate::findings::FileFindings;
+use crate::findings::finding::{Source, TraceFinding};
+use knockout_base::stats::{median, share, us};
+use matching::Matched;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Collectives that are listed one by one: those that were waited for longest.
+const MOST_LISTED: usize = 1000;
+/// A rank is named when it arrives last in at least this part of the collectives.
+const MOSTLY_LAST: f64 = 0.5;
+/// And when the others wait for it for more than this part of a step.
+const WORTH_NAMING: f64 = 0.02;
+
+/// The collectives of a job over its ranks. Lists by rank are in the order of `ranks`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Job {
+    /// From the first event of any rank to the last of any rank, in microseconds.
+    pub span_us: f64,
+    /// One row per file.
+    pub ranks: Vec<JobRank>,
+    /// Ranks of the job that no file was given of.
+    pub missing_ranks: Vec<i64>,
+    /// Collectives that were matched across ranks.
+    pub collectives: usize,
+    /// Communication events that belong to none of them.
+    pub unmatched_events: u64,
+    /// Time from the last arrival to the first end, summed over the collectives.
+    pub transfer_us: f64,
+    /// Collectives by operation, group and message size.
+    pub operations: Vec<CollectiveSummary>,
+    /// The collectives with the longest waits, by time.
+    pub longest: Vec<CollectiveTimes>,
+    /// Waiting by step, of steps that all ranks have.
+    pub steps: Vec<StepWaits>,
+    /// The rank that makes the others wait.
+    #[serde(skip)]
+    pub finding: Option<TraceFinding>,
+}
+
+/// One rank of a job.
+#[derive(Debug, Clone, Serialize)]
+pub struct JobRank {
+    /// Rank in the job.
+    pub rank: Option<i64>,
+    /// Label of the file.
+    pub file: String,
+    /// Collectives in which it arrived last.
+    pub last_in: usize,
+    /// Time in collectives before the last rank arrived.
+    pub wait_us: f64,
+    /// Time that the other ranks waited on average in those collectives in which this one arrived last.
+    pub others_waited_us: f64,
+    /// Clock of the rank; `None` where too few collectives have all ranks.
+    pub clock: Option<ClockOffset>,
+}
+
+/// Collectives of one operation, group and message size.
+#[derive(Debug, Clone, Serialize)]
+pub struct CollectiveSummary {
+    /// Operation.
+    pub operation: CollectiveKind,
+    /// Name of the process group.
+    pub group: String,
+    /// Ranks in the group.
+    pub group_size: u64,
+    /// Size of a message, as nccl-tests counts it.
+    pub bytes: Option<u64>,
+    /// Number of collectives.
+    pub count: usize,
+    /// Waiting of all ranks.
+    pub wait_us: f64,
+    /// Median time from the last arrival to the first end.
+    pub transfer_us: f64,
+    /// Message size by that time, in GB/s (10⁹ bytes).
+    pub algorithm_gb_s: Option<f64>,
+    /// Bandwidth that the busiest link needs for it, as nccl-tests computes it.
+    pub bus_gb_s: Option<f64>,
+}
+
+/// One collective.
+#[derive(Debug, Clone, Serialize)]
+pub struct CollectiveTimes {
+    /// Operation.
+    pub operation: CollectiveKind,
+    /// Name of the process group.
+    pub group: String,
+    /// Size of a message.
+    pub bytes: Option<u64>,
+    /// First arrival after the first event of the job.
+    pub start_us: f64,
+    /// Arrival of each rank after the first; `None` for ranks outside the group.
+    pub arrival_us: Vec<Option<f64>>,
+    /// Index in `ranks` of the last rank to arrive.
+    pub last: usize,
+    /// From the last arrival to the first end.
+    pub transfer_us: f64,
+}
+
+/// Waiting in one step.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepWaits {
+    /// Name of the step: `ProfilerStep#…`.
+    pub name: String,
+    /// Waiting of each rank.
+    pub wait_us: Vec<f64>,
+}
+
+/// A collective with times on the common clock.
+struct Timed<'a> {
+    matched: &'a Matched,
+    first: i64,
+    /// Latest arrival, and the file that has it.
+    latest: i64,
+    last: usize,
+    /// First end; never before the latest arrival.
+    end: i64,
+}
+
+impl<'a> Timed<'a> {
+    /// `None` where a rank ended before another arrived, although no rank can: not a collective of these ranks.
+    fn of(matched: &'a Matched) -> Option<Self> {
+        let last = matched.members.iter().rev().max_by_key(|member| member.start)?;
+        let end = matched.members.iter().map(|member| member.end).min()?;
+        if matched.kind == CollectiveKind::Exchange && end < last.start {
+            return None;
+        }
+        let first = matched.members.iter().map(|member| member.start).min()?;
+        Some(Self { matched, first, latest: last.start, last: last.file, end: end.max(last.start) })
+    }
+
+    fn transfer(&self) -> i64 {
+        self.end - self.latest
+    }
+
+    /// Waiting of each member: until the last arrives, or until its own end.
+    fn waits(&self) -> impl Iterator<Item = (&matching::Member, i64)> {
+        self.matched.members.iter().map(|member| (member, self.latest.min(member.end) - member.start))
+    }
+}
+
+impl Job {
+    /// Returns the collectives of several ranks; `None` for one file.
+    pub(crate) fn of(files: &[FileFindings]) -> Option<Self> {
+        if files.len() < 2 {
+            return None;
+        }
+        let matching::Matches { mut collectives, unmatched } = matching::matches(files);
+        let clocks = clock::offsets(&collectives, files.len());
+        let corrections: Vec<i64> =
+            clocks.iter().map(|clock| clock.map_or(0, ClockOffset::correction_nanos)).collect();
+        let correction = |file: usize| corrections.get(file).copied().unwrap_or(0);
+        for member in collectives.iter_mut().flat_map(|found| &mut found.members) {
+            member.start -= correction(member.file);
+            member.end -= correction(member.file);
+        }
+        let timed: Vec<Timed<'_>> = collectives.iter().filter_map(Timed::of).collect();
+        let dropped: usize = collectives.iter().map(|c| c.members.len()).sum::<usize>()
+            - timed.iter().map(|c| c.matched.members.len()).sum::<usize>();
+        let ranks = ranks(files, &timed, &clocks);
+        let (first, last) = window(files, &corrections);
+        let mut job = Self {
+            span_us: us(last - first),
+            missing_ranks: missing(files),
+            collectives: timed.len(),
+            unmatched_events: unmatched + dropped as u64,
+            transfer_us: timed.iter().map(|found| us(found.transfer())).sum(),
+            operations: operations(&timed),
+            longest: longest(&timed, files.len(), first),
+            steps: steps(files, &timed, &corrections),
+            finding: None,
+            ranks,
+        };
+        job.finding = job.last_to_arrive(files, &timed, &corrections);
+        Some(job)
+    }
+
+    /// Returns the rank that most collectives wait for.
+    fn last_to_arrive(
+        &self,
+        files: &[FileFindings],
+        timed: &[Timed<'_>],
+        corrections: &[i64],
+    ) -> Option<TraceFinding> {
+        let most = |(_, a): &(usize, &JobRank), (_, b): &(usize, &JobRank)| {
+            (a.last_in, a.others_waited_us)
+                .partial_cmp(&(b.last_in, b.others_waited_us))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        };
+        let (index, row) = self.ranks.iter().enumerate().max_by(most)?;
+        let lengths: Vec<f64> = files.iter().flat_map(|file| &file.steps).map(|step| step.us).collect();
+        let step_us = median(&lengths);
+        let steps = files.iter().map(|file| file.steps.len()).min().unwrap_or(0);
+        let wait_us = row.others_waited_us / steps.max(1) as f64;
+        let whole_us = step_us.unwrap_or(self.span_us);
+        if (row.last_in as f64) < MOSTLY_LAST * self.collectives as f64
+            || row.last_in == 0
+            || share(wait_us, whole_us) < WORTH_NAMING
+        {
+            return None;
+        }
+        let own = files.get(index)?;
+        let correction = corrections.get(index).copied().unwrap_or(0);
+        let late = timed.iter().filter(|found| found.last == index);
+        let in_steps: BTreeSet<usize> =
+            late.filter_map(|found| step_at(own, found.latest + correction)).collect();
+        Some(TraceFinding::LastToArrive {
+            source: Source::of(row.rank, &row.file),
+            last_in: row.last_in,
+            collectives: self.collectives,
+            wait_us,
+            step_us,
+            delay: delay::of(files, corrections, index, &in_steps, wait_us),
+        })
+    }
+}
+
+fn ranks(files: &[FileFindings], timed: &[Timed<'_>], clocks: &[Option<ClockOffset>]) -> Vec<JobRank> {
+    let mut wait = vec![0_i64; files.len()];
+    let mut others_waited = vec![0.0_f64; files.len()];
+    let mut last_in = vec![0_usize; files.len()];
+    for found in timed {
+        let mut sum = 0;
+        for (member, nanos) in found.waits() {
+            sum += nanos;
+            if let Some(wait) = wait.get_mut(member.file) {
+                *wait += nanos;
+            }
+        }
+        let others = found.matched.members.len().saturating_sub(1).max(1);
+        if let (Some(count), Some(waited)) = (last_in.get_mut(found.last), others_waited.get_mut(found.last))
+        {
+            *count += 1;
+            *waited += us(sum) / others as f64;
+        }
+    }
+    let rows = files.iter().zip(clocks).zip(wait).zip(last_in).zip(others_waited);
+    rows.map(|((((file, clock), wait), last_in), others_waited_us)| JobRank {
+        rank: file.rank,
+        file: file.file.clone(),
+        last_in,
+        wait_us: us(wait),
+        others_waited_us,
+        clock: *clock,
+    })
+    .collect()
+}
+
+/// First and last event of the job on the common clock.
+fn window(files: &[FileFindings], corrections: &[i64]) -> (i64, i64) {
+    let windows = files.iter().zip(corrections).filter_map(|(file, correction)| {
+        let (first, last) = file.work_window_nanos?;
+        Some((first - correction, last - correction))
+    });
+    windows.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0, 0))
+}
+
+/// Ranks of the world that no file has.
+fn missing(files: &[FileFindings]) -> Vec<i64> {
+    let have: BTreeSet<i64> = files.iter().filter_map(|file| file.rank).collect();
+    let world = files.iter().filter_map(|file| file.world_size).max().unwrap_or(0);
+    // A hostile file may name any world size.
+    (0..world.min(1 << 16)).filter(|rank| !have.contains(rank)).collect()
+}
+
+fn operations(timed: &[Timed<'_>]) -> Vec<CollectiveSummary> {
+    let mut groups: BTreeMap<(CollectiveKind, &str, u64, Option<u64>), Vec<&Timed<'_>>> = BTreeMap::new();
+    for found in timed {
+        let Matched { kind, group, group_size, bytes, .. } = found.matched;
+        groups.entry((*kind, group, *group_size, *bytes)).or_default().push(found);
+    }
+    let row = |((operation, group, group_size, bytes), list): (
+        (CollectiveKind, &str, u64, Option<u64>),
+        Vec<&Timed<'_>>,
+    )| {
+        let transfers: Vec<f64> = list.iter().map(|found| us(found.transfer())).collect();
+        let transfer_us = median(&transfers).unwrap_or(0.0);
+        // Bytes by microseconds are megabytes by seconds.
+        let algorithm_gb_s =
+            bytes.filter(|_| transfer_us > 0.0).map(|bytes| bytes as f64 / transfer_us / 1000.0);
+        CollectiveSummary {
+            operation,
+            group: group.to_owned(),
+            group_size,
+            bytes,
+            count: list.len(),
+            wait_us: us(list.iter().flat_map(|found| found.waits()).map(|(_, nanos)| nanos).sum()),
+            transfer_us,
+            algorithm_gb_s,
+            bus_gb_s: algorithm_gb_s
+                .zip(operation.bus_factor(group_size))
+                .map(|(rate, factor)| rate * factor),
+        }
+    };
+    let mut rows: Vec<CollectiveSummary> = groups.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.wait_us.total_cmp(&a.wait_us));
+    rows
+}
+
+/// The collectives that were waited for longest, by time.
+fn longest(timed: &[Timed<'_>], files: usize, origin: i64) -> Vec<CollectiveTimes> {
+    let mut longest: Vec<&Timed<'_>> = timed.iter().collect();
+    longest.sort_by_key(|found| std::cmp::Reverse(found.latest - found.first));
+    longest.truncate(MOST_LISTED);
+    longest.sort_by_key(|found| found.first);
+    let row = |found: &Timed<'_>| {
+        let mut arrival_us = vec![None; files];
+        for member in &found.matched.members {
+            if let Some(cell) = arrival_us.get_mut(member.file) {
+                *cell = Some(us(member.start - found.first));
+            }
+        }
+        CollectiveTimes {
+            operation: found.matched.kind,
+            group: found.matched.group.to_string(),
+            bytes: found.matched.bytes,
+            start_us: us(found.first - origin),
+            arrival_us,
+            last: found.last,
+            transfer_us: us(found.transfer()),
+        }
+    };
+    longest.into_iter().map(row).collect()
+}
+
+/// Waiting by step of every rank; a collective belongs to the step in which the rank arrives.
+fn steps(files: &[FileFindings], timed: &[Timed<'_>], corrections: &[i64]) -> Vec<StepWaits> {
+    let count = files.iter().map(|file| file.steps.len()).min().unwrap_or(0);
+    let names = files.first().into_iter().flat_map(|file| &file.steps).take(count);
+    let mut rows: Vec<StepWaits> =
+        names.map(|step| StepWaits { name: step.name.clone(), wait_us: vec![0.0; files.len()] }).collect();
+    for (member, nanos) in timed.iter().flat_map(Timed::waits) {
+        let (Some(file), Some(correction)) = (files.get(member.file), corrections.get(member.file)) else {
+            continue;
+        };
+        let row = step_at(file, member.start + correction).and_then(|index| rows.get_mut(index));
+        if let Some(cell) = row.and_then(|row| row.wait_us.get_mut(member.file)) {
+            *cell += us(nanos);
+        }
+    }
+    rows
+}
+
+/// Index of the last step that begins at or before a time on the clock of the rank.
+fn step_at(file: &FileFindings, time: i64) -> Option<usize> {
+    file.steps.partition_point(|step| delay::start_nanos(file, step) <= time).checked_sub(1)
+}
