@@ -30,6 +30,7 @@ mod gene_sets;
 mod hash;
 mod metabolism;
 mod network;
+mod positions;
 mod rule;
 mod whole;
 
@@ -41,5 +42,6 @@ pub use gene::{Gene, GeneId, GeneTable};
 pub use gene_sets::{GeneSets, GeneSetsRef};
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
 pub use network::{Csr, Edge, Entries, Network, SelfLoops};
+pub use positions::{GenePosition, GenePositions, Separation};
 pub use rule::Rule;
 pub use whole::Cell;

@@ -227,6 +227,15 @@ impl Network {
         self.outgoing.range(gene).len() + self.incoming.range(gene).len()
     }
 
+    /// Number of distinct genes that a gene has an edge with, in either direction, itself excluded.
+    pub fn neighbour_count(&self, gene: usize) -> usize {
+        let (leaving, entering) = (self.outgoing.row(gene), self.incoming.row(gene));
+        let mut neighbours: Vec<u32> = leaving.iter().chain(entering).copied().collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        neighbours.iter().filter(|&&other| other as usize != gene).count()
+    }
+
     /// Positions of the entries a gene takes part in, in ascending order, a self-loop once.
     pub fn incident(&self, gene: GeneId) -> Vec<u32> {
         let leaving = self.outgoing.range(gene.index());

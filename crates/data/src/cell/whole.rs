@@ -2,7 +2,7 @@
 
 use crate::cell::error::feature_rows;
 use crate::cell::hash::update_with_words;
-use crate::cell::{Annotations, Features, GeneTable, Metabolism, Network};
+use crate::cell::{Annotations, Features, GenePositions, GeneTable, Metabolism, Network};
 use knockout_base::error::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ pub struct Cell {
     metabolism: Option<Metabolism>,
     features: Option<Features>,
     annotations: Vec<Annotations>,
+    positions: Option<GenePositions>,
 }
 
 impl Cell {
@@ -37,7 +38,8 @@ impl Cell {
         if let Some(metabolism) = &metabolism {
             check("metabolism", metabolism.gene_count())?;
         }
-        Ok(Self { genes, networks, metabolism, features: None, annotations: Vec::new() })
+        let (features, annotations, positions) = (None, Vec::new(), None);
+        Ok(Self { genes, networks, metabolism, features, annotations, positions })
     }
 
     /// Adds content features of the genes.
@@ -48,6 +50,15 @@ impl Cell {
             return Err(feature_rows(features.gene_count(), self.genes.len()));
         }
         self.features = features;
+        Ok(self)
+    }
+
+    /// Adds the positions of the genes.
+    pub fn with_positions(mut self, positions: Option<GenePositions>) -> Result<Self> {
+        if let Some(positions) = &positions {
+            positions.check(self.genes.len())?;
+        }
+        self.positions = positions;
         Ok(self)
     }
 
@@ -96,6 +107,11 @@ impl Cell {
     /// Content features of the genes, where the dataset has some.
     pub fn features(&self) -> Option<&Features> {
         self.features.as_ref()
+    }
+
+    /// Positions of the genes on chromosomes, where the dataset has some.
+    pub fn positions(&self) -> Option<&GenePositions> {
+        self.positions.as_ref()
     }
 
     /// The sets of terms that genes are annotated with, by name; often there are none.

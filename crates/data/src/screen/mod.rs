@@ -5,6 +5,7 @@
 
 mod dataset;
 mod labels;
+mod regime;
 mod repeats;
 mod samples;
 mod split;
@@ -14,6 +15,7 @@ pub use dataset::{
     Counts, Dataset, FORMAT_VERSION, Finding, Manifest, NetworkEntry, Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
+pub use regime::Regime;
 pub use repeats::{Bounds, Ceiling, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Repeats};
 pub use samples::{Sample, Samples, SamplesBuilder};
 pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};

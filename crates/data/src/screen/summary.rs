@@ -79,7 +79,7 @@ pub struct NetworkSummary {
     pub repeated: usize,
     /// Edges over ordered pairs of nodes.
     pub density: f64,
-    /// Degrees of the nodes, both directions together.
+    /// Distinct neighbours of the nodes: an edge that is stored in both directions counts once.
     pub degree: Quartiles,
 }
 
@@ -232,9 +232,9 @@ impl Quartiles {
 }
 
 fn network_summary(network: &Network) -> NetworkSummary {
-    let degrees: Vec<usize> =
-        (0..network.gene_count()).map(|gene| network.degree(gene)).filter(|&degree| degree > 0).collect();
-    let nodes = degrees.len();
+    let linked: Vec<usize> = (0..network.gene_count()).filter(|&gene| network.degree(gene) > 0).collect();
+    let degrees = linked.iter().map(|&gene| network.neighbour_count(gene)).collect();
+    let nodes = linked.len();
     NetworkSummary {
         name: network.name().to_owned(),
         nodes,

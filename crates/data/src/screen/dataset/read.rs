@@ -32,7 +32,9 @@ impl Dataset {
     pub fn open(dir: &Path) -> Result<Self> {
         let manifest = Manifest::open(dir)?;
         let folder = &Folder::at(dir);
-        let genes = load(folder, &manifest, "genes.parquet", tables::genes_from_table)?;
+        let (genes, positions) = load(folder, &manifest, "genes.parquet", |table| {
+            Ok((tables::genes_from_table(table)?, tables::positions_from_table(table)?))
+        })?;
         let gene_count = genes.len();
         let ((networks, metabolism), samples) = rayon::join(
             || {
@@ -75,7 +77,9 @@ impl Dataset {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let cell = Cell::new(genes, networks?, metabolism?)
-            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
+            .and_then(|cell| {
+                cell.with_features(features)?.with_annotations(annotations)?.with_positions(positions)
+            })
             .in_file(dir)?;
         let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().in_file(dir)?;

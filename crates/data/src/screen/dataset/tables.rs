@@ -1,19 +1,44 @@
 //! Each part of a dataset as a table, and each table as that part: the two directions side by side.
 
 use crate::cell::{
-    Annotations, Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network,
-    Reaction, Requirement, SelfLoops,
+    Annotations, Coefficient, Direction, Edge, Features, Gene, GenePosition, GenePositions, GeneTable,
+    Metabolism, Metabolite, Network, Reaction, Requirement, SelfLoops,
 };
 use crate::screen::{Sample, Samples, SamplesBuilder};
 use crate::table::{Columns, Table};
 use knockout_base::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
 
-pub(super) fn genes_to_table(genes: &GeneTable) -> Columns<'_> {
+pub(super) fn genes_to_table<'a>(genes: &'a GeneTable, positions: Option<&'a GenePositions>) -> Columns<'a> {
     let genes = genes.genes();
-    Columns::new(genes.len())
+    let table = Columns::new(genes.len())
         .texts("systematic", |row| &genes[row].systematic)
-        .optional_texts("standard", |row| genes[row].standard.as_deref())
+        .optional_texts("standard", |row| genes[row].standard.as_deref());
+    match positions {
+        None => table,
+        Some(positions) => table
+            .optional_texts(CHROMOSOME, move |row| {
+                positions.get(row).map(|position| &position.chromosome[..])
+            })
+            .optional_u32s("start", move |row| positions.get(row).map(|position| position.start))
+            .optional_u32s("stop", move |row| positions.get(row).map(|position| position.stop)),
+    }
+}
+
+/// The column of chromosomes, which datasets without positions lack.
+const CHROMOSOME: &str = "chromosome";
+
+/// Reads the positions of genes, where the table has them.
+pub(super) fn positions_from_table(table: &Table) -> Result<Option<GenePositions>> {
+    if !table.has(CHROMOSOME) {
+        return Ok(None);
+    }
+    let ends = table.optional_u32s("start")?.into_iter().zip(table.optional_u32s("stop")?);
+    let positions = table.optional_texts(CHROMOSOME)?.into_iter().zip(ends);
+    let position = |(chromosome, (start, stop)): (Option<String>, (Option<u32>, Option<u32>))| {
+        Some(GenePosition { chromosome: chromosome?, start: start?, stop: stop? })
+    };
+    Ok(GenePositions::new(positions.map(position).collect()))
 }
 
 pub(super) fn genes_from_table(table: &Table) -> Result<GeneTable> {

@@ -96,7 +96,10 @@ fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>> {
     for network in dataset.cell.networks() {
         files.push((Manifest::network_file(network.name()), tables::network_to_table(network)));
     }
-    files.push(("genes.parquet".to_owned(), tables::genes_to_table(dataset.cell.genes())));
+    files.push((
+        "genes.parquet".to_owned(),
+        tables::genes_to_table(dataset.cell.genes(), dataset.cell.positions()),
+    ));
     if let Some(features) = dataset.cell.features() {
         files.push((tables::FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
     }

@@ -23,7 +23,7 @@ pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
                 .error(fault::bad_value(value, "a gene name: no spaces, at most 40 characters".to_owned())));
         }
         let gene = Gene { systematic: name.to_owned(), standard: None };
-        genes.push(ListedGene { gene, aliases: Vec::new() });
+        genes.push(ListedGene { gene, aliases: Vec::new(), position: None });
     }
     if genes.is_empty() {
         return Err(source.fail(fault::empty("gene name")));

@@ -8,7 +8,7 @@ pub mod sgd;
 pub(crate) use list::is_name;
 pub(crate) use named::NamedGenes;
 
-use knockout_data::cell::Gene;
+use knockout_data::cell::{Gene, GenePosition};
 
 /// A gene as a source lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,4 +17,6 @@ pub struct ListedGene {
     pub gene: Gene,
     /// Other names.
     pub aliases: Vec<String>,
+    /// Its position, where the source has it.
+    pub position: Option<GenePosition>,
 }

@@ -27,7 +27,7 @@ impl NamedGenes {
         let gene = |systematic| Gene { systematic, standard: None };
         self.by_upper_case
             .into_values()
-            .map(|name| ListedGene { gene: gene(name), aliases: Vec::new() })
+            .map(|name| ListedGene { gene: gene(name), aliases: Vec::new(), position: None })
             .collect()
     }
 }

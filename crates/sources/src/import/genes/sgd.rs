@@ -3,10 +3,10 @@
 use super::ListedGene;
 use super::list::is_name;
 use crate::import::fault;
-use crate::import::read::{Quotes, Separator, Style, Table};
+use crate::import::read::{Quotes, Row, Separator, Style, Table};
 use crate::import::source::Source;
 use knockout_base::error::Error;
-use knockout_data::cell::Gene;
+use knockout_data::cell::{Gene, GenePosition};
 
 const STYLE: Style =
     Style { format: "SGD_features.tab", separator: Some(Separator::Tab), quotes: Quotes::Plain };
@@ -17,6 +17,9 @@ const QUALIFIER: usize = 2;
 const NAME: usize = 3;
 const STANDARD: usize = 4;
 const ALIASES: usize = 5;
+const CHROMOSOME: usize = 8;
+const START: usize = 9;
+const STOP: usize = 10;
 
 /// Reads the features of some types (`ORF` …) and, where any are named, qualifiers (`Verified` …), sorted by
 /// systematic name. Also returns the number of rows.
@@ -67,6 +70,7 @@ pub fn read(
                 standard: (!standard.is_empty()).then(|| standard.to_owned()),
             },
             aliases,
+            position: position(&row)?,
         });
     }
     if genes.is_empty() {
@@ -74,4 +78,21 @@ pub fn read(
     }
     genes.sort_by(|a, b| a.gene.systematic.cmp(&b.gene.systematic));
     Ok((genes, rows))
+}
+
+/// The position of a feature; `None` where a part of it is empty.
+fn position(row: &Row<'_>) -> Result<Option<GenePosition>, Error> {
+    let (chromosome, start, stop) = (row.text(CHROMOSOME)?, row.text(START)?, row.text(STOP)?);
+    if chromosome.is_empty() || start.is_empty() || stop.is_empty() {
+        return Ok(None);
+    }
+    let base = |text: &str, column: usize| {
+        text.parse::<u32>()
+            .map_err(|_not_a_number| row.bad(column, "a position on a chromosome, a whole number"))
+    };
+    Ok(Some(GenePosition {
+        chromosome: chromosome.to_owned(),
+        start: base(start, START)?,
+        stop: base(stop, STOP)?,
+    }))
 }

@@ -34,7 +34,11 @@ pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
             let expected = "a gene name".to_owned();
             return Err(source.fail(fault::bad_value(name, expected)));
         }
-        Ok(ListedGene { gene: Gene { systematic: name, standard: None }, aliases: Vec::new() })
+        Ok(ListedGene {
+            gene: Gene { systematic: name, standard: None },
+            aliases: Vec::new(),
+            position: None,
+        })
     };
     names.into_iter().map(listed).collect()
 }

@@ -14,7 +14,7 @@ use crate::import::report::{GeneReport, Report, SampleReport};
 use crate::import::screens::Collector;
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
-use knockout_data::cell::{Cell, Gene, GeneId, GeneTable};
+use knockout_data::cell::{Cell, Gene, GeneId, GenePositions, GeneTable};
 use knockout_data::screen::{Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Samples};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ struct Importer<'a> {
 impl<'a> Importer<'a> {
     fn run(mut self) -> Result<Import, Error> {
         let listed = self.genes()?;
-        let (genes, mut names) = self.table(listed)?;
+        let (genes, mut names, positions) = self.table(listed)?;
         self.aliases(&mut names)?;
         self.report.genes = genes.len();
         self.report.names = names.len();
@@ -93,8 +93,9 @@ impl<'a> Importer<'a> {
         describe(&samples, &mut self.report.samples);
         let splits = self.splits(&records, samples.len())?;
 
-        let cell = Cell::new(genes, networks, metabolism)
-            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))?;
+        let cell = Cell::new(genes, networks, metabolism).and_then(|cell| {
+            cell.with_features(features)?.with_annotations(annotations)?.with_positions(positions)
+        })?;
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);
         let manifest = Manifest {
@@ -211,15 +212,19 @@ impl<'a> Importer<'a> {
     }
 
     /// The union of the lists in their order, with every name they give.
-    fn table(&mut self, lists: Vec<(PathBuf, Vec<ListedGene>)>) -> Result<(GeneTable, Names), Error> {
+    fn table(
+        &mut self,
+        lists: Vec<(PathBuf, Vec<ListedGene>)>,
+    ) -> Result<(GeneTable, Names, Option<GenePositions>), Error> {
         let mut seen = HashSet::new();
         let mut genes: Vec<Gene> = Vec::new();
         let mut aliases: Vec<(u32, String)> = Vec::new();
+        let mut positions = Vec::new();
         let several = lists.len() > 1;
         for ((file, listed), report) in lists.into_iter().zip(&mut self.report.gene_sources) {
             let before = seen.clone();
             report.altered_names = altered(listed.iter().map(|listed| listed.gene.systematic.as_str()));
-            for ListedGene { gene, aliases: more } in listed {
+            for ListedGene { gene, aliases: more, position } in listed {
                 let key = gene.systematic.to_uppercase();
                 if several && before.contains(&key) {
                     report.left_out += 1;
@@ -232,6 +237,7 @@ impl<'a> Importer<'a> {
                 report.genes += 1;
                 aliases.extend(more.into_iter().map(|alias| (genes.len() as u32, alias)));
                 genes.push(gene);
+                positions.push(position);
             }
         }
         let table = GeneTable::new(genes)?;
@@ -239,7 +245,7 @@ impl<'a> Importer<'a> {
         for (gene, alias) in aliases {
             names.claim(&alias, GeneId(gene), Rank::Alias);
         }
-        Ok((table, names))
+        Ok((table, names, GenePositions::new(positions)))
     }
 
     fn aliases(&mut self, names: &mut Names) -> Result<(), Error> {
