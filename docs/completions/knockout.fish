@@ -272,7 +272,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l dataset-part -d 'The samples of a part of the dataset' -r -f -a "train\t'What models are fitted to'
 val\t'What choices are made on'
 test\t'What is reported'"
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l genes -d 'Genes to choose from: a file with a name on each line, or `all`' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l genes -d 'Genes to choose from: `measured` (those with a sample), `all`, or a file with a name on each line' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l with -d 'Genes that every set has: one or two names; two alone mean triples' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l exclude -d 'Leave out sets with a gene of this file, such as essential genes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r

@@ -421,7 +421,7 @@ last\:"The last one saved"))' \
 '(--genes --with)--dataset-part=[The samples of a part of the dataset]:PART:((train\:"What models are fitted to"
 val\:"What choices are made on"
 test\:"What is reported"))' \
-'--genes=[Genes to choose from\: a file with a name on each line, or \`all\`]:FILE:_files' \
+'--genes=[Genes to choose from\: \`measured\` (those with a sample), \`all\`, or a file with a name on each line]:FILE:_files' \
 '*--with=[Genes that every set has\: one or two names; two alone mean triples]:GENE:_default' \
 '--exclude=[Leave out sets with a gene of this file, such as essential genes]:FILE:_files' \
 '--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \

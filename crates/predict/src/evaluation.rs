@@ -3,12 +3,14 @@
 //! Results are values; the module does not depend on the source of predictions and prints nothing.
 
 use crate::baseline::{Baseline, Baselines};
-use crate::regime::{ResampledUnits, Shared, TrainedGenes};
+use crate::hit_metrics::{CutOffs, HitMetrics};
+use crate::regime::{ResampledUnits, SharedRecords, TrainedGenes};
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::{Bootstrap, Difference, Statistic};
-use knockout_data::screen::{Bounds, Dataset, Part, Split};
+use knockout_data::screen::{Bounds, Dataset, Part, Regime, Split};
 use knockout_train::metrics::Metrics;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Name of the mean of several models' predictions.
 pub const ENSEMBLE: &str = "ensemble";
@@ -40,18 +42,55 @@ pub struct Row {
     pub high: Option<f64>,
     /// The elements that were resampled for the interval.
     pub resampled: ResampledUnits,
+    /// Figures of strong interactions, where they were computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hits: Option<HitMetrics>,
+}
+
+/// The figures of records of one regime.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RegimeFigures {
+    /// The regime.
+    pub regime: Regime,
+    /// Records of the regime.
+    pub records: usize,
+    /// Genes of these records that training has never seen.
+    pub new_genes: usize,
+    /// One line per model.
+    pub rows: Vec<Row>,
+}
+
+/// A defect of a model that its correlation does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Defect {
+    /// Its mean squared error is larger than that of predicting the mean training score.
+    WorseThanMean,
+    /// Neither its correlation nor its error is better than those of the mean: no signal was found.
+    NoSignal,
+}
+
+/// A model with a defect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Warning {
+    /// The model.
+    pub name: String,
+    /// Its defect.
+    pub defect: Defect,
+    /// Its mean squared error minus that of the training mean.
+    pub mse: Difference,
 }
 
 /// The measured scores of some records, and what the records share.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
+pub struct MeasuredScores {
     /// The scores.
     pub scores: Vec<f64>,
     /// Units that the records share.
-    pub shared: Shared,
+    pub shared: SharedRecords,
 }
 
-impl Measured {
+impl MeasuredScores {
     /// Collects the scores of a part.
     pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
         let (samples, rows) = (&dataset.samples, split.rows(part));
@@ -60,6 +99,74 @@ impl Measured {
             scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
             shared: trained.shared(samples, rows),
         }
+    }
+}
+
+/// A part of a split by regime.
+struct ByRegime<'a> {
+    dataset: &'a Dataset,
+    trained: TrainedGenes,
+    rows: &'a [u32],
+    cut_offs: CutOffs,
+}
+
+impl<'a> ByRegime<'a> {
+    fn new(dataset: &'a Dataset, split: &'a Split, part: Part) -> Self {
+        let samples = &dataset.samples;
+        let sd = samples.label_stats(split.rows(Part::Train)).map_or(1.0, |labels| labels.sd);
+        Self {
+            dataset,
+            trained: TrainedGenes::of(samples, dataset.cell.genes().len(), split),
+            rows: split.rows(part),
+            cut_offs: CutOffs::usual(sd),
+        }
+    }
+
+    /// Returns the figures of each regime that occurs.
+    fn figures(
+        &self,
+        models: &[Model<'_>],
+        split: &'static str,
+        part: Part,
+        bootstrap: &Bootstrap,
+    ) -> Vec<RegimeFigures> {
+        let samples = &self.dataset.samples;
+        let of_regime = |(regime, records): (Regime, Vec<usize>)| {
+            let rows: Vec<u32> = records.iter().map(|&record| self.rows[record]).collect();
+            let measured = MeasuredScores {
+                scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
+                shared: self.trained.shared(samples, &rows),
+            };
+            let predictions: Vec<Vec<f64>> = models
+                .iter()
+                .map(|model| records.iter().map(|&record| model.predictions[record]).collect())
+                .collect();
+            let own: Vec<Model<'_>> = models
+                .iter()
+                .zip(&predictions)
+                .map(|(model, predictions)| Model { name: model.name, predictions })
+                .collect();
+            let mut figures = rows_of(&own, &measured, split, part, bootstrap);
+            let (profiles, new_genes) = self.profiles(&rows, regime);
+            for (row, predictions) in figures.iter_mut().zip(&predictions) {
+                row.hits = Some(HitMetrics::of(predictions, &measured, &profiles, self.cut_offs, bootstrap));
+            }
+            RegimeFigures { regime, records: rows.len(), new_genes, rows: figures }
+        };
+        self.trained.by_regime(samples, self.rows).into_iter().map(of_regime).collect()
+    }
+
+    /// Returns the records of each gene, of new genes only where the regime has some; and the number of new genes.
+    fn profiles(&self, rows: &[u32], regime: Regime) -> (Vec<Vec<usize>>, usize) {
+        let mut records: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (record, &row) in rows.iter().enumerate() {
+            for &gene in self.dataset.samples.genes(row as usize) {
+                records.entry(gene).or_default().push(record);
+            }
+        }
+        let new_genes = records.keys().filter(|&&gene| !self.trained.has(gene)).count();
+        records.retain(|&gene, _| regime == Regime::Known || !self.trained.has(gene));
+        (records.into_values().collect(), new_genes)
     }
 }
 
@@ -92,6 +199,10 @@ pub struct Evaluation {
     pub rows: Vec<Row>,
     /// Paired differences, chosen by [`Pairs`].
     pub comparisons: Vec<Comparison>,
+    /// The figures of each regime that the part has.
+    pub regimes: Vec<RegimeFigures>,
+    /// Models that are worse than the training mean or show no signal.
+    pub warnings: Vec<Warning>,
     /// Genes and records of the part that training has never seen.
     pub unseen: Unseen,
     /// Bounds of the accuracy of any model.
@@ -160,13 +271,19 @@ pub fn evaluate_beside(
         StackPredictions::Known(predictions) => Some(predictions.clone()),
         StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,
     };
-    let measured = Measured::of(dataset, split, part);
+    let measured = MeasuredScores::of(dataset, split, part);
     let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
     let stack = stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: stack });
     let references: Vec<Model<'_>> = stack.into_iter().chain([ridge]).collect();
     let beside: Vec<Model<'_>> = models.iter().chain(&references).copied().collect();
+    let scheme = split.spec().scheme.name();
+    let labels = dataset.samples.label_stats(split.rows(Part::Train));
+    let mean = labels.map_or(0.0, |labels| labels.mean);
+    let rows = rows_of(&beside, &measured, scheme, part, bootstrap);
     Ok(Evaluation {
-        rows: rows_of(&beside, &measured, split.spec().scheme.name(), part, bootstrap),
+        warnings: warnings(models, &rows, mean, &measured, bootstrap),
+        rows,
+        regimes: ByRegime::new(dataset, split, part).figures(&beside, scheme, part, bootstrap),
         comparisons: compare(models, pairs, &references, &measured, bootstrap),
         unseen: Unseen::of(dataset, split, part),
         bounds: dataset.manifest.bounds(),
@@ -180,7 +297,7 @@ pub fn evaluate_beside(
 /// If a model has not one prediction for every score.
 pub fn rows_of(
     models: &[Model<'_>],
-    measured: &Measured,
+    measured: &MeasuredScores,
     split: &'static str,
     part: Part,
     bootstrap: &Bootstrap,
@@ -197,6 +314,7 @@ pub fn rows_of(
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
             resampled: measured.shared.units,
+            hits: None,
         }
     };
     models.iter().enumerate().map(row).collect()
@@ -211,7 +329,7 @@ pub fn compare(
     models: &[Model<'_>],
     pairs: Pairs,
     references: &[Model<'_>],
-    measured: &Measured,
+    measured: &MeasuredScores,
     bootstrap: &Bootstrap,
 ) -> Vec<Comparison> {
     let neighbours = match pairs {
@@ -230,6 +348,30 @@ pub fn compare(
         mse: resampled.difference(Statistic::Mse, a, b),
     };
     (0..neighbours).map(|model| (model, model + 1)).chain(with_references).map(comparison).collect()
+}
+
+/// Returns the models whose error is not below that of the mean training score.
+fn warnings(
+    models: &[Model<'_>],
+    rows: &[Row],
+    training_mean: f64,
+    measured: &MeasuredScores,
+    bootstrap: &Bootstrap,
+) -> Vec<Warning> {
+    let mean = vec![training_mean; measured.scores.len()];
+    let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).chain([&mean[..]]).collect();
+    let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
+    let warning = |(index, model): (usize, &Model<'_>)| {
+        let mse = resampled.difference(Statistic::Mse, index, models.len())?;
+        let has_correlation = rows[index].low.is_some_and(|low| low > 0.0);
+        let defect = match (mse.low > 0.0, mse.high < 0.0) {
+            (true, _) => Defect::WorseThanMean,
+            (_, false) if !has_correlation => Defect::NoSignal,
+            _ => return None,
+        };
+        Some(Warning { name: model.name.to_owned(), defect, mse })
+    };
+    models.iter().enumerate().filter_map(warning).collect()
 }
 
 impl Unseen {
@@ -391,7 +533,7 @@ mod tests {
         let model = |name, predictions| Model { name, predictions };
         let models = [model("a", &targets[..]), model("b", &other)];
         let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
-        let measured = Measured { scores: targets.clone(), ..Measured::default() };
+        let measured = MeasuredScores { scores: targets.clone(), ..MeasuredScores::default() };
         let pairs_of = |pairs| -> Vec<(String, String)> {
             let found = compare(&models, pairs, &[model("ridge", &other)], &measured, &bootstrap);
             found.into_iter().map(|found| (found.name, found.against)).collect()

@@ -30,6 +30,7 @@
 //!
 //! The crate does not depend on the command line and never prints.
 
+mod accuracy;
 pub mod baseline;
 mod block;
 mod calibration;
@@ -40,6 +41,8 @@ pub mod evaluation;
 pub mod explain;
 mod folder;
 mod histogram;
+mod hit_metrics;
+mod hit_notes;
 mod merge;
 mod part;
 mod plan;
@@ -52,16 +55,19 @@ mod summary;
 mod top;
 mod validation;
 
+pub use accuracy::{AccuracySource, RegimeAccuracy};
 pub use calibration::Calibration;
 pub use candidates::{Candidates, Choice, Filters};
-pub use coverage::Coverage;
+pub use coverage::{Coverage, IntervalShares, Intervals, RegimeCoverage};
 pub use folder::{Folder, MANIFEST, PREDICTIONS};
 pub use histogram::Histogram;
+pub use hit_metrics::{CutOffs, Detection, FigureEstimate, HitMetrics};
+pub use hit_notes::{ESSENTIAL, HitNote, HitNotes, Linkage};
 pub use merge::merge;
 pub use part::Share;
 pub use plan::{DatasetEntry, Keep, Plan, RunEntry};
 pub use predict::{Outcome, Progress, predict};
-pub use regime::{Regime, ResampledUnits, Shared, TrainedGenes};
+pub use regime::{ResampledUnits, SharedRecords, TrainedGenes};
 pub use scorer::{Ensemble, OpenRun, Scorer, Scores};
 pub use stack::stack_predictions;
 pub use summary::{Summary, write_csv, write_hits};

@@ -1,9 +1,11 @@
 //! Prediction files: the predictions of a model for every record of a part, beside the measured scores.
 //!
-//! Parquet with the columns `row` (row of `samples.parquet`, ascending), `score` (measured) and `prediction`; the key
+//! Parquet with the columns `row` (row of `samples.parquet`, ascending), `score` (measured) and `prediction`, and, of a run,
+//! `gene_1` …, `regime` and `sd`; the key
 //! `knockout.predictions` of its metadata is a TOML table that describes model, dataset and split. A file is written whole or not
 //! at all. The module does not depend on scorers or metrics.
 
+use crate::TrainedGenes;
 use knockout_base::error::{Error, Result, class_of_path};
 use knockout_base::files::{Folder, replace};
 use knockout_data::screen::{Dataset, Part, Split, SplitSpec};
@@ -80,15 +82,43 @@ impl Predictions {
 
     /// Returns the bytes of the file.
     pub fn encode(&self) -> Result<Vec<u8>> {
+        self.encode_with(|table| table)
+    }
+
+    fn encode_with<'a>(&'a self, more: impl FnOnce(Columns<'a>) -> Columns<'a>) -> Result<Vec<u8>> {
         let description = toml::to_string(&self.description)
             .map_err(|error| Error::request(format!("could not be described: {error}")))?;
-        Columns::new(self.rows.len())
+        let table = Columns::new(self.rows.len())
             .with_metadata(DESCRIPTION, description)
             .u32s("row", |row| self.rows[row])
             .f64s("score", |row| self.scores[row])
-            .f64s("prediction", |row| self.predictions[row])
-            .encode()
-            .map_err(unreadable)
+            .f64s("prediction", |row| self.predictions[row]);
+        more(table).encode().map_err(unreadable)
+    }
+
+    /// Returns the name of the file that `evaluate` leaves in the folder of a run.
+    pub fn file_name(part: Part) -> String {
+        format!("predictions-{}.parquet", part.name())
+    }
+
+    /// Returns the bytes of the file with the genes of each record, its regime and, where known, its standard deviation.
+    pub fn encode_with_genes(&self, dataset: &Dataset, split: &Split, sd: Option<&[f64]>) -> Result<Vec<u8>> {
+        let (samples, genes) = (&dataset.samples, dataset.cell.genes().genes());
+        let names: Vec<&str> = genes.iter().map(|gene| gene.systematic.as_str()).collect();
+        let trained = TrainedGenes::of(samples, genes.len(), split);
+        let set = |row: usize| samples.genes(self.rows[row] as usize);
+        let order = (0..self.rows.len()).map(|row| set(row).len()).max().unwrap_or(0);
+        self.encode_with(|mut table| {
+            for index in 0..order {
+                let name = format!("gene_{}", index + 1);
+                table = table.optional_coded(&name, &names, move |row| set(row).get(index).copied());
+            }
+            table = table.words("regime", |row| trained.regime(set(row)).name());
+            match sd {
+                Some(sd) => table.f64s("sd", |row| sd[row]),
+                None => table,
+            }
+        })
     }
 
     /// Reads a file and checks everything that can be checked without its dataset.

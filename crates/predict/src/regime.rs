@@ -1,44 +1,9 @@
-//! Regimes of predictions: how many genes of a set training has never seen, and what the records of a part share.
+//! Genes and query strains that training has seen, and what the records of a part share.
 
 use knockout_base::stats::bootstrap::{Resampling, SharedUnits};
-use knockout_data::screen::{Part, Samples, Split};
+use knockout_data::screen::{Part, Regime, Samples, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// How many genes of a set are new to a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Regime {
-    /// Training has records of every gene.
-    Known,
-    /// Training has no record of one gene.
-    OneNew,
-    /// Training has no record of two or more genes.
-    SeveralNew,
-}
-
-impl Regime {
-    /// All of them, the easiest first.
-    pub const ALL: [Self; 3] = [Self::Known, Self::OneNew, Self::SeveralNew];
-
-    /// Returns the word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Known => "known",
-            Self::OneNew => "one-new",
-            Self::SeveralNew => "several-new",
-        }
-    }
-
-    /// Describes the regime.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Known => "all genes screened",
-            Self::OneNew => "one new gene",
-            Self::SeveralNew => "two or more new genes",
-        }
-    }
-}
 
 /// Genes and query strains that training has records of.
 #[derive(Debug, Clone)]
@@ -81,11 +46,7 @@ impl TrainedGenes {
 
     /// Returns the regime of a set.
     pub fn regime(&self, set: &[u32]) -> Regime {
-        match set.iter().filter(|&&gene| !self.has(gene)).count() {
-            0 => Regime::Known,
-            1 => Regime::OneNew,
-            _ => Regime::SeveralNew,
-        }
+        Regime::of(set, &self.is_trained)
     }
 
     /// Returns the indices of rows by regime, for the regimes that occur.
@@ -101,7 +62,7 @@ impl TrainedGenes {
     ///
     /// Records of new genes share what is particular to these genes, so genes are resampled, the new ones among themselves. Records
     /// of new query strains share the strain. Records of known genes and strains are independent given the training part.
-    pub fn shared(&self, samples: &Samples, rows: &[u32]) -> Shared {
+    pub fn shared(&self, samples: &Samples, rows: &[u32]) -> SharedRecords {
         let share = |is_new: &dyn Fn(u32) -> bool| {
             rows.iter().filter(|&&row| is_new(row)).count() as f64 / rows.len().max(1) as f64
         };
@@ -110,7 +71,7 @@ impl TrainedGenes {
         if share(&has_new_gene) > FEW {
             let genes = rows.iter().map(|&row| samples.genes(row as usize).iter().copied());
             let units = SharedUnits::new(genes, |gene| usize::from(!self.has(gene)));
-            Shared { units: ResampledUnits::Genes, resampling: Resampling::Units(units) }
+            SharedRecords { units: ResampledUnits::Genes, resampling: Resampling::Units(units) }
         } else if share(&|row| query(row) >= self.trained_queries) > FEW {
             // Query strains follow the genes in the numbering of units.
             let genes = self.is_trained.len() as u32;
@@ -124,16 +85,16 @@ impl TrainedGenes {
                 Some(query) => 1 + usize::from(query >= self.trained_queries),
             };
             let units = SharedUnits::new(units, stratum);
-            Shared { units: ResampledUnits::QueryStrains, resampling: Resampling::Units(units) }
+            SharedRecords { units: ResampledUnits::QueryStrains, resampling: Resampling::Units(units) }
         } else {
-            Shared::default()
+            SharedRecords::default()
         }
     }
 }
 
 /// Units that records share and that are resampled together.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Shared {
+pub struct SharedRecords {
     /// The elements that are resampled.
     pub units: ResampledUnits,
     /// How to resample them.

@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Scored};
 use crate::folder::{missing, unfinished, unreadable, unwritten};
-use crate::{Extremes, Folder, Histogram, Hit, Plan};
+use crate::{Extremes, Folder, Histogram, Hit, HitNotes, Plan};
 use knockout_base::error::Result;
 use knockout_base::files;
 use knockout_data::cell::GeneTable;
@@ -73,8 +73,13 @@ impl Summary {
     }
 }
 
-/// Writes `top.csv` and `bottom.csv` into the folder, those that have rows; returns their paths.
-pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result<Vec<PathBuf>> {
+/// Writes `top.csv` and `bottom.csv` into the folder, those that have rows, with the notes of each hit; returns their paths.
+pub fn write_hits(
+    folder: &Path,
+    summary: &Summary,
+    genes: &GeneTable,
+    notes: &HitNotes<'_>,
+) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
@@ -82,7 +87,11 @@ pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result
             let has_sd = hits.iter().any(|hit| hit.sd.is_some());
             let fill = |out: &mut dyn Write| {
                 header(out, order, has_sd)?;
-                hits.iter().try_for_each(|hit| line(out, hit, genes, order))
+                writeln!(out, ",regime,measured,essential,linkage,distance")?;
+                hits.iter().try_for_each(|hit| {
+                    line(out, hit, genes, order)?;
+                    note(out, hit, genes, notes)
+                })
             };
             files::Folder::at(folder).replace(name, fill).map_err(unwritten)?;
             written.push(folder.join(name));
@@ -105,10 +114,12 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
         let block = Block::read(folder.files(), plan, folder.identity(), block)?;
         if is_first {
             header(&mut out, order, block.scores.sd.is_some()).map_err(unreadable(&path))?;
+            writeln!(out).map_err(unreadable(&path))?;
             is_first = false;
         }
         for row in 0..block.numbers.len() {
             line(&mut out, &block.hit(row), genes, order).map_err(unreadable(&path))?;
+            writeln!(out).map_err(unreadable(&path))?;
         }
     }
     out.commit().map_err(unwritten)?;
@@ -119,7 +130,7 @@ fn header(out: &mut dyn Write, order: usize, has_sd: bool) -> io::Result<()> {
     write!(out, "number")?;
     (1..=order).try_for_each(|column| write!(out, ",gene_{column}"))?;
     (1..=order).try_for_each(|column| write!(out, ",name_{column}"))?;
-    writeln!(out, ",prediction{}", if has_sd { ",sd" } else { "" })
+    write!(out, ",prediction{}", if has_sd { ",sd" } else { "" })
 }
 
 fn line(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, order: usize) -> io::Result<()> {
@@ -135,5 +146,22 @@ fn line(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, order: usize) -> io::
     if let Some(sd) = hit.sd {
         write!(out, ",{sd}")?;
     }
-    writeln!(out)
+    Ok(())
+}
+
+/// The notes of a hit. What is not known is empty; several essential genes are separated by spaces.
+fn note(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> io::Result<()> {
+    let note = notes.note(hit);
+    let essential = match &note.essential {
+        None => "unknown".to_owned(),
+        Some(found) if found.is_empty() => "no".to_owned(),
+        Some(found) => {
+            let name = |&gene: &u32| &genes.genes()[gene as usize].systematic[..];
+            found.iter().map(name).collect::<Vec<_>>().join(" ")
+        }
+    };
+    let regime = note.regime.map_or("unknown", knockout_data::screen::Regime::name);
+    let measured = if note.is_measured { "yes" } else { "no" };
+    let distance = note.distance.map_or_else(String::new, |bases| bases.to_string());
+    writeln!(out, ",{regime},{measured},{essential},{},{distance}", note.linkage.name())
 }

@@ -126,6 +126,11 @@ pub trait Solution: Send + Sync {
         None
     }
 
+    /// Returns how many standard deviations cover 95 % of new measurements of each set.
+    fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        self.wide_interval().map(|wide| vec![wide; sets.len()])
+    }
+
     /// Returns everything that [`SolvedOptions::load`] needs beside the options and the cell.
     fn tensors(&self) -> Vec<Tensor>;
 

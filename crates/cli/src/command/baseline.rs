@@ -11,7 +11,7 @@ use knockout_base::files::StagedFolder;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_predict::baseline::{Baseline, Baselines, Fitted};
-use knockout_predict::evaluation::{Figure, Measured, Model, Spread, Unseen, rows_of};
+use knockout_predict::evaluation::{Figure, MeasuredScores, Model, Spread, Unseen, rows_of};
 use knockout_predict::predictions::Predictions;
 use knockout_report::lab::{BaselineDocument, BaselineRow, baseline_page, correlation};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
     let bootstrap = args.bootstrap.bootstrap();
     let Climbed { split, fitted } = &climbed[0];
     let scheme = split.spec().scheme.name();
-    let measured = Measured::of(dataset, split, part);
+    let measured = MeasuredScores::of(dataset, split, part);
     // One line per baseline: of several MLPs the first, the others are in the spread.
     let is_first = |seed: Option<u64>| seed.is_none_or(|seed| seed == args.seed);
     let lines: Vec<&(Fitted, Option<u64>)> = fitted.iter().filter(|(_, seed)| is_first(*seed)).collect();

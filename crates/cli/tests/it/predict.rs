@@ -121,7 +121,7 @@ fn wrong_requests_are_2() {
 fn candidates_are_counted_before_they_are_predicted() {
     Home::with_runs(&["seed-0"])
         .ok("predict seed-0 --pairs --top 3 --out hits")
-        .warns(&["hits: 19,900 candidates: sets of 2 genes out of 200"]);
+        .warns(&["hits: 13,530 candidates: sets of 2 genes out of 165"]);
 }
 
 #[test]
@@ -139,8 +139,13 @@ fn an_ensemble_has_a_standard_deviation_and_a_page() {
     let whole = home.json(&format!("{ENSEMBLE} --out whole --json --html hits.html"));
     assert_eq!(whole["top"].as_array().unwrap().len(), 20);
     assert!(whole["top"][0]["sd"].as_f64().unwrap() > 0.0);
+    // By default only measured genes are candidates, so that no hit has a new gene.
+    assert!(whole["top"].as_array().unwrap().iter().all(|hit| hit["regime"] == "known"), "{whole}");
+    assert_eq!(whole["top"][0]["essential"], serde_json::Value::Null, "the dataset does not tell");
+    assert_eq!(whole["accuracy"][0]["source"], "test-part");
+    assert_eq!(whole["accuracy"][1]["source"], "unknown", "an ensemble has no folds of its own");
     let page = home.read("hits.html");
-    for part in [whole["top"][19]["genes"][0].as_str().unwrap(), "Pearson on the test part"] {
+    for part in [whole["top"][19]["genes"][0].as_str().unwrap(), "Pearson, all genes screened"] {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -4,3 +4,4 @@
 mod baselines;
 mod predict;
 mod predictions;
+mod trust;

@@ -7,8 +7,8 @@ use knockout_data::screen::Part;
 use knockout_models::MODELS;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Candidates, Choice, DatasetEntry, Filters, Folder, Histogram, Keep, Outcome, PREDICTIONS, Plan, Progress,
-    Scorer as _, Scores, Share, Summary, merge, predict, write_csv, write_hits,
+    Candidates, Choice, DatasetEntry, Filters, Folder, Histogram, HitNotes, Keep, Outcome, PREDICTIONS, Plan,
+    Progress, Scorer as _, Scores, Share, Summary, merge, predict, write_csv, write_hits,
 };
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
@@ -184,7 +184,9 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
             Folder::start(path, plan(&opened, &candidates, keep, part, 700)).unwrap()
         };
         let end = |folder: &Folder, summary: &Summary| {
-            write_hits(folder.path(), summary, opened.dataset.cell.genes()).unwrap();
+            let hits = [summary.extremes.top(), summary.extremes.bottom()].concat();
+            let notes = HitNotes::new(&opened.dataset, Some(&opened.split), &hits);
+            write_hits(folder.path(), summary, opened.dataset.cell.genes(), &notes).unwrap();
             write_csv(folder, opened.dataset.cell.genes()).unwrap();
         };
         let mut whole = None;

@@ -1,12 +1,15 @@
 //! Evaluations: models side by side on one part of one split. A figure that is not defined is a dash.
 
 use super::accuracy::{BarScale, bounds, correlation, error, interval, prior_knowledge_sentence};
+use super::regimes::{coverage_sentences, regime_sections};
 use crate::page::{Cell, Column, Page, Section, Table, colour};
 use crate::units::count;
 use knockout_base::stats::bootstrap::Difference;
 use knockout_data::screen::Bounds;
 use knockout_predict::Coverage;
-use knockout_predict::evaluation::{Comparison, ENSEMBLE, Figure, Row, Spread, Unseen};
+use knockout_predict::evaluation::{
+    Comparison, Defect, ENSEMBLE, Figure, RegimeFigures, Row, Spread, Unseen, Warning,
+};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -29,6 +32,12 @@ pub struct EvaluationDocument {
     pub rows: Vec<Row>,
     /// Paired differences.
     pub comparisons: Vec<Comparison>,
+    /// Figures of each regime that the part has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<RegimeFigures>,
+    /// Models that are worse than the training mean or have found no signal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// Spread over the seeds of one configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<Spread>,
@@ -63,15 +72,12 @@ pub fn evaluation_page(document: &EvaluationDocument) -> Page {
     let mut findings = heading(&document.rows, document.split, document.split_seed, document.part, unseen);
     findings[0] += &headline(document).map(|text| format!("; {text}")).unwrap_or_default();
     let mut sections = vec![Section::new("models", "").with(rows_table(&document.rows))];
+    sections.extend(lines("warnings", document.warnings.iter().map(warning_sentence)));
+    sections.extend(regime_sections(&document.regimes));
     if !document.spread.is_empty() {
         sections.push(Section::new("spread", "").with(spread_table(&document.spread)));
     }
-    let coverage = document.coverage.iter().map(|Coverage { name, within_68, within_95 }| {
-        let (one, wide) = (100.0 * within_68, 100.0 * within_95);
-        format!(
-            "{name}: {one:.1} % of the measurements lie within its 68 % interval, {wide:.1} % within its 95 % interval"
-        )
-    });
+    let coverage = document.coverage.iter().flat_map(coverage_sentences);
     let knowledge = document.prior_knowledge.iter();
     let knowledge =
         knowledge.map(|known| format!("{}: {}", known.name, prior_knowledge_sentence(&known.uses)));
@@ -116,6 +122,16 @@ pub(super) fn heading(
         )
     });
     [part].into_iter().chain(unseen).collect()
+}
+
+/// Describes the defect of a model.
+fn warning_sentence(Warning { name, defect, mse }: &Warning) -> String {
+    let sentence = match defect {
+        Defect::WorseThanMean => "warning: worse than predicting the mean training score",
+        Defect::NoSignal => "warning: no signal found; it is not better than the mean training score",
+    };
+    let (difference, low, high) = (mse.difference, mse.low, mse.high);
+    format!("{name}: {sentence} (MSE {difference:+.4} [{low:+.4}, {high:+.4}])")
 }
 
 /// Compares the first model, or the ensemble of the models, with the others.

@@ -12,6 +12,7 @@ mod evaluation;
 mod explanation;
 mod import;
 mod prediction;
+mod regimes;
 mod runs;
 mod sweep;
 mod training;

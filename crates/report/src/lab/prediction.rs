@@ -1,11 +1,16 @@
 //! Predictions of many gene sets: the summary of a folder, and the page of hits.
 
 use super::accuracy::{ceiling_sentence, dash, prior_knowledge_sentence, scatter};
+use super::evaluation::lines;
+use super::regimes::accuracy_sentence;
 use crate::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
 use crate::units::{count, figure};
 use knockout_data::cell::{Gene, GeneTable};
+use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
-use knockout_predict::{Calibration, Folder, Hit, PREDICTIONS, RunEntry, Summary};
+use knockout_predict::{
+    Calibration, Folder, Hit, HitNotes, Linkage, PREDICTIONS, RegimeAccuracy, RunEntry, Summary,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +38,9 @@ pub struct PredictionDocument<'a> {
     pub left_out: u64,
     /// Mean prediction.
     pub mean: Option<f64>,
+    /// Accuracy of each regime; empty where the runs were not opened.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub accuracy: &'a [RegimeAccuracy],
     /// Highest predictions.
     pub top: Vec<HitDocument>,
     /// Lowest predictions.
@@ -55,10 +63,23 @@ pub struct HitDocument {
     /// Standard deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
+    /// Regime; `None` if the training part is unknown.
+    pub regime: Option<Regime>,
+    /// Whether the dataset has a score for the set.
+    pub measured: bool,
+    /// Names of the essential genes; `None` if the dataset has no annotations of them.
+    pub essential: Option<Vec<String>>,
+    /// Linkage of the genes.
+    pub linkage: Linkage,
+    /// Bases between the closest two genes on one chromosome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<u32>,
 }
 
 impl HitDocument {
-    fn of(hit: &Hit, genes: &GeneTable) -> Self {
+    fn of(hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> Self {
+        let note = notes.note(hit);
+        let name = |gene: u32| genes.genes()[gene as usize].name().to_owned();
         let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
         Self {
             number: hit.number,
@@ -66,15 +87,42 @@ impl HitDocument {
             names: genes().map(|gene| Gene::name(gene).to_owned()).collect(),
             prediction: hit.prediction,
             sd: hit.sd,
+            regime: note.regime,
+            measured: note.is_measured,
+            essential: note.essential.map(|essential| essential.into_iter().map(name).collect()),
+            linkage: note.linkage,
+            distance: note.distance,
         }
+    }
+
+    /// Returns what to consider before the set is tested.
+    fn flags(&self) -> String {
+        let mut flags = Vec::new();
+        flags.extend(self.measured.then(|| "measured".to_owned()));
+        let essential = self.essential.iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        flags.extend((!essential.is_empty()).then(|| format!("essential: {}", essential.join(" "))));
+        let kilobases = self.distance.map_or(0, |bases| bases / 1_000);
+        match self.linkage {
+            Linkage::Linked => flags.push(format!("linked: {kilobases} kb")),
+            Linkage::Near => flags.push(format!("near: {kilobases} kb")),
+            Linkage::None | Linkage::Unknown => {}
+        }
+        flags.join(", ")
     }
 }
 
 impl<'a> PredictionDocument<'a> {
     /// Describes a finished folder and the tables that were written from it.
-    pub fn of(folder: &'a Folder, summary: &Summary, genes: &GeneTable, files: Vec<PathBuf>) -> Self {
+    pub fn of(
+        folder: &'a Folder,
+        summary: &Summary,
+        genes: &GeneTable,
+        notes: &HitNotes<'_>,
+        accuracy: &'a [RegimeAccuracy],
+        files: Vec<PathBuf>,
+    ) -> Self {
         let plan = folder.plan();
-        let hits = |hits: Vec<Hit>| hits.iter().map(|hit| HitDocument::of(hit, genes)).collect();
+        let hits = |hits: Vec<Hit>| hits.iter().map(|hit| HitDocument::of(hit, genes, notes)).collect();
         Self {
             schema: 1,
             out: folder.path(),
@@ -84,6 +132,7 @@ impl<'a> PredictionDocument<'a> {
             scored: summary.scored(),
             left_out: summary.candidates - summary.scored(),
             mean: summary.mean(),
+            accuracy,
             top: hits(summary.extremes.top()),
             bottom: hits(summary.extremes.bottom()),
             files,
@@ -103,6 +152,12 @@ pub fn prediction_page(document: &PredictionDocument<'_>) -> Page {
         document.mean.map(|mean| format!(", mean {mean:.4}")).unwrap_or_default()
     );
     let mut sections = hit_sections(document);
+    if !document.accuracy.is_empty() {
+        let section = Section::new("accuracy", "accuracy (Pearson), for each regime");
+        let sentences = document.accuracy.iter().map(|found| format!("  {}", accuracy_sentence(found)));
+        sections.push(sentences.fold(section, Section::with));
+    }
+    sections.extend(lines("unknown", unknown_notes(document)));
     let mut files: Vec<String> = document.files.iter().map(|file| file.display().to_string()).collect();
     if files.is_empty() {
         let folder = document.out.join(PREDICTIONS);
@@ -132,21 +187,37 @@ fn hit_sections(document: &PredictionDocument<'_>) -> Vec<Section> {
         .collect()
 }
 
+/// Returns sentences about the notes that the dataset has no data for.
+fn unknown_notes(document: &PredictionDocument<'_>) -> Vec<String> {
+    let hits = || document.top.iter().chain(&document.bottom);
+    let essential = hits()
+        .any(|hit| hit.essential.is_none())
+        .then_some("essential genes: unknown, the dataset has no annotations called \"essential\"");
+    let linkage = hits()
+        .any(|hit| hit.linkage == Linkage::Unknown)
+        .then_some("linkage: unknown for genes whose position on a chromosome the dataset lacks");
+    essential.into_iter().chain(linkage).map(str::to_owned).collect()
+}
+
 fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
     let columns = [
         Column::text(title),
         Column::text("systematic").wide_only(),
         Column::number("prediction"),
         Column::number("sd"),
+        Column::text("regime"),
+        Column::text("flags"),
     ];
     let row = |hit: &HitDocument| {
         let sd = hit.sd.map_or_else(dash, |sd| format!("{sd:.4}"));
-        [hit.names.join(" "), hit.genes.join(" "), format!("{:.4}", hit.prediction), sd]
+        let regime = hit.regime.map_or("unknown", Regime::title).to_owned();
+        let (names, genes) = (hit.names.join(" "), hit.genes.join(" "));
+        [names, genes, format!("{:.4}", hit.prediction), sd, regime, hit.flags()]
     };
     Table::new(columns).limited(PRINTED, SHOWN).with_rows(hits.iter().map(row))
 }
 
-/// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs on their test part.
+/// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs in each regime.
 pub fn hits_page(
     document: &PredictionDocument<'_>,
     folder: &Folder,
@@ -156,17 +227,22 @@ pub fn hits_page(
 ) -> Page {
     let plan = folder.plan();
     let runs: Vec<String> = plan.runs.iter().map(run_name).collect();
-    let sections = hit_sections(document);
+    let mut sections = hit_sections(document);
+    sections.extend(lines("unknown", unknown_notes(document)));
+    let mut facts = vec![
+        Fact::new("predictions", count(summary.scored() as usize)),
+        Fact::new("mean prediction", figure(summary.mean())),
+    ];
+    facts.extend(document.accuracy.iter().map(|found| {
+        let pearson = found.pearson.map_or_else(|| "unknown".to_owned(), |_| figure(found.pearson));
+        Fact::new(format!("Pearson, {}", found.regime.title()), pearson)
+    }));
+    let accuracy = document.accuracy.iter().map(|found| format!("Accuracy, {}.", accuracy_sentence(found)));
     Page {
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
         made_by: format!("{} --out {}", plan.command, folder.path().display()),
-        facts: vec![
-            Fact::new("predictions", count(summary.scored() as usize)),
-            Fact::new("mean prediction", figure(summary.mean())),
-            Fact::new("Pearson on the test part", figure(calibration.metrics.pearson)),
-            Fact::new("RMSE on the test part", figure(calibration.metrics.rmse)),
-        ],
-        findings: notes(calibration, opened),
+        facts,
+        findings: accuracy.chain(notes(calibration, opened)).collect(),
         picture: Some(Figure::Chart(groups(calibration))),
         figures: vec![
             Figure::Chart(histogram(summary, opened)),

@@ -16,7 +16,7 @@ use knockout_base::files::Folder;
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_data::screen::LabelStats;
 use knockout_models::{MODELS, Model, ModelEntry, sharing_order};
-use knockout_solve::{Choice, Solution};
+use knockout_solve::{Choice, Recalibrated, Solution};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -118,7 +118,8 @@ impl Predictor {
     ) -> Result<Self> {
         let gene_count = cell.genes().len();
         if let Some(solver) = config.model.solver() {
-            let trained = Trained::Solved(solver.load(&checkpoint.weights, cell)?);
+            let solution = solver.load(&checkpoint.weights, cell)?;
+            let trained = Trained::Solved(Recalibrated::load(solution, &checkpoint.weights, gene_count)?);
             let prior_knowledge = solver.prior_knowledge();
             return Ok(Self { trained, labels, gene_count, prior_knowledge, added: Added::NOTHING });
         }
@@ -203,11 +204,11 @@ impl Predictor {
         }
     }
 
-    /// How many of these deviations hold 95 % of new measurements; one holds 68 %.
-    pub fn wide_interval(&self) -> Option<f64> {
+    /// Returns how many of these deviations hold 95 % of new measurements of each set; one holds 68 %.
+    pub fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         match &self.trained {
             Trained::Network { .. } => None,
-            Trained::Solved(solution) => solution.wide_interval(),
+            Trained::Solved(solution) => solution.wide_intervals(sets),
         }
     }
 

@@ -21,7 +21,9 @@ use knockout_base::files::Folder;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::Solver;
-use knockout_solve::{Choice, Problem, Records, Solution, StackWeights, TriedSetting};
+use knockout_solve::{
+    Choice, Problem, Records, Solution, SolveObserver, StackWeights, TriedSetting, recalibrate,
+};
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -284,6 +286,8 @@ impl SolverRun {
         let mut saving = SolveCheckpoints::new(self.folder(), SOLVING, progress);
         let solution = solver.solve(problem, &mut saving)?;
         saving.end()?;
+        let solve = |problem: Problem<'_>, observer: &mut dyn SolveObserver| solver.solve(problem, observer);
+        let solution = recalibrate(&solve, problem, solution, &mut GeneFolds(&mut *progress))?;
         let folds = self.config.residuals.folds;
         let of = (&*self.dataset, &*self.split, &val);
         let held_out = if folds == 0 {
@@ -392,6 +396,15 @@ impl SolverRun {
         let of_run = |(index, &weight): (usize, &f64)| choice(stacked_weight(index), weight);
         choices.extend(weights[1..].iter().enumerate().map(of_run));
         Ok(Stacked { train: fitted, validation, choices })
+    }
+}
+
+/// Reports the steps of solving folds of genes.
+struct GeneFolds<'a>(&'a mut dyn SolveProgress);
+
+impl SolveObserver for GeneFolds<'_> {
+    fn on_step(&mut self, computation: &str, step: usize) {
+        self.0.step(&format!("folds of genes, {computation}"), step);
     }
 }
 

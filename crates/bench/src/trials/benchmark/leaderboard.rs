@@ -7,7 +7,7 @@ use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Statistic;
 use knockout_data::screen::{Bounds, Dataset, Part, Scheme, Split};
 use knockout_predict::baseline::Baseline;
-use knockout_predict::evaluation::{Figure, Measured, Spread};
+use knockout_predict::evaluation::{Figure, MeasuredScores, Spread};
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::sync::Arc;
@@ -174,7 +174,7 @@ fn against_stack(
         let stack = Predictions::load_from(&folder, &stack)?;
         let own = Predictions::load_from(&folder, &predictions_name(&result.name))?;
         if own.unlike(&stack).is_empty() {
-            let measured = Measured::of(dataset, split, Part::Test);
+            let measured = MeasuredScores::of(dataset, split, Part::Test);
             let pair: [&[f64]; 2] = [&own.predictions, &stack.predictions];
             let resampled = request.bootstrap.resample(&measured.shared.resampling, &measured.scores, &pair);
             differences.extend(resampled.difference(Statistic::Pearson, 0, 1));

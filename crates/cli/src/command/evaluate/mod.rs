@@ -14,7 +14,7 @@ use knockout_data::screen::{Bounds, Dataset, Part, Split};
 use knockout_predict::Coverage;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{
-    ENSEMBLE, Evaluation, Measured, Model, Pairs, Spread, StackPredictions, compare, ensemble,
+    ENSEMBLE, Evaluation, MeasuredScores, Model, Pairs, Spread, StackPredictions, compare, ensemble,
     evaluate_beside, rows_of,
 };
 use knockout_predict::predictions::Predictions;
@@ -223,20 +223,20 @@ fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<(
     let description = &first.description;
     let (scheme, part) = (description.split.scheme.name(), description.part);
     let evaluation = if let Some((dataset, split)) = &subject.home {
-        let Evaluation { rows, comparisons, unseen, bounds } =
+        let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =
             evaluate_beside(dataset, split, part, &models, pairs, bootstrap, &subject.stack)?;
-        (rows, comparisons, Some(unseen), bounds)
+        (rows, comparisons, (regimes, warnings), (Some(unseen), bounds))
     } else {
         // Without the dataset it is unknown which genes records share.
-        let measured = Measured { scores: first.scores.clone(), ..Measured::default() };
+        let measured = MeasuredScores { scores: first.scores.clone(), ..MeasuredScores::default() };
         (
             rows_of(&models, &measured, scheme, part, bootstrap),
             compare(&models, pairs, &[], &measured, bootstrap),
-            None,
-            Bounds::default(),
+            (Vec::new(), Vec::new()),
+            (None, Bounds::default()),
         )
     };
-    let (rows, comparisons, unseen, bounds) = evaluation;
+    let (rows, comparisons, (regimes, warnings), (unseen, bounds)) = evaluation;
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
@@ -249,6 +249,8 @@ fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<(
         resamples: bootstrap.resamples,
         rows,
         comparisons,
+        regimes,
+        warnings,
         spread,
         unseen_genes: unseen.map(|unseen| unseen.genes),
         unseen_records: unseen.map(|unseen| unseen.records),

@@ -7,11 +7,10 @@ use crate::ui::Ui;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
-use knockout_predict::Coverage;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::StackPredictions;
 use knockout_predict::predictions::Predictions;
-use knockout_predict::stack_predictions;
+use knockout_predict::{Coverage, Intervals, stack_predictions};
 use knockout_report::lab::PriorKnowledge;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::run::{RunDescription, RunState, RunSummary, read_metrics};
@@ -67,12 +66,12 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         predictions.description.seed = Some(run.config.seed);
         predictions.description.folder.clone_from(&home);
         predictions.description.split_file = run.split_file().map(Path::to_owned);
-        let file = format!("predictions-{}.parquet", part.name());
-        let bytes = predictions.encode()?;
+        let file = Predictions::file_name(part);
+        let deviations = predictor.deviations(sets.view());
+        let bytes = predictions.encode_with_genes(&dataset, &split, deviations.as_deref())?;
         run.files().replace(&file, |out| out.write_all(&bytes))?;
-        if let (Some(deviations), Some(wide)) = (predictor.deviations(sets.view()), predictor.wide_interval())
-        {
-            coverage.push(Coverage::of(&name, &predictions, &deviations, wide));
+        if let (Some(sd), Some(wide)) = (deviations, predictor.wide_intervals(sets.view())) {
+            coverage.push(Coverage::of(&name, &predictions, &Intervals { sd, wide }, &dataset, &split));
         }
         let uses = predictor.prior_knowledge();
         if !uses.is_empty() {

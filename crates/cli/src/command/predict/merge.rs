@@ -1,10 +1,14 @@
 //! `knockout predict merge`: parts into one folder.
 
+use super::Trust;
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::Dataset;
+use knockout_models::MODELS;
 use knockout_predict::{Keep, Summary};
+use knockout_report::lab::prediction_page;
+use knockout_train::run::RunDescription;
 use std::path::PathBuf;
 
 /// Join the parts of a prediction, and check that none is missing
@@ -39,5 +43,10 @@ pub(super) fn run(args: &MergeArgs, ui: &Ui) -> Result<()> {
     };
     let summary = Summary::read(&folder, args.top.unwrap_or(top), args.bottom.unwrap_or(bottom))?;
     let dataset = Dataset::open(&folder.plan().dataset.folder)?;
-    super::finish(&folder, &summary, dataset.cell.genes(), args.csv, ui)
+    // The run may be elsewhere by now; regimes are unknown then.
+    let run = folder.plan().runs.first().map(|run| RunDescription::read(&run.folder, &[] as &[&str], MODELS));
+    let split = run.and_then(std::result::Result::ok).and_then(|run| run.split_of(&dataset).ok());
+    let trust = Trust { dataset: &dataset, split: split.as_ref(), accuracy: &[] };
+    let document = super::finish(&folder, &summary, &trust, args.csv)?;
+    ui.page(|| prediction_page(&document), &document)
 }

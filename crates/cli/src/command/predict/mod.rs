@@ -13,16 +13,17 @@ use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
 use indicatif::ProgressBar;
 use knockout_data::cell::GeneTable;
-use knockout_data::screen::Part;
+use knockout_data::screen::{Dataset, Part, Samples, Split};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, Candidates, Choice, Filters, Folder, Histogram, Keep, Outcome, Plan, Progress, RunEntry,
-    Scorer as _, Share, Summary, write_csv, write_hits,
+    Calibration, Candidates, Choice, Filters, Folder, Histogram, HitNotes, Keep, Outcome, Plan, Progress,
+    RegimeAccuracy, RunEntry, Scorer as _, Share, Summary, write_csv, write_hits,
 };
 use knockout_report::lab::{PredictionDocument, hits_page, prediction_page};
 use knockout_report::units::count;
 use knockout_sources::lists;
 use knockout_train::checkpoint::Slot;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Default number of highest and lowest predictions on a page.
@@ -114,8 +115,8 @@ struct CandidateArgs {
     /// The samples of a part of the dataset
     #[arg(long, value_name = "PART", value_parser = choice::part(), conflicts_with_all = ["genes", "with"])]
     dataset_part: Option<Part>,
-    /// Genes to choose from: a file with a name on each line, or `all`
-    #[arg(long, value_name = "FILE", default_value = "all")]
+    /// Genes to choose from: `measured` (those with a sample), `all`, or a file with a name on each line
+    #[arg(long, value_name = "FILE", default_value = "measured")]
     genes: PathBuf,
     /// Genes that every set has: one or two names; two alone mean triples
     #[arg(long, value_name = "GENE", value_delimiter = ',')]
@@ -137,7 +138,7 @@ struct FilterArgs {
 }
 
 impl CandidateArgs {
-    fn choice(&self, genes: &GeneTable) -> Result<Choice> {
+    fn choice(&self, genes: &GeneTable, samples: &Samples) -> Result<Choice> {
         if let Some(part) = self.dataset_part {
             return Ok(Choice::DatasetPart(part));
         }
@@ -157,10 +158,12 @@ impl CandidateArgs {
                 ));
             }
         };
-        let chosen = if self.genes == Path::new("all") {
-            (0..genes.len() as u32).collect()
-        } else {
-            lists::read_genes(&self.genes, genes)?
+        let chosen = match self.genes.to_str() {
+            Some("all") => (0..genes.len() as u32).collect(),
+            Some("measured") => {
+                samples.gene_sets().genes().iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            _ => lists::read_genes(&self.genes, genes)?,
         };
         Ok(Choice::Combinations { order, genes: chosen, with })
     }
@@ -195,7 +198,8 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         exclude: exclude.unwrap_or_default(),
         min_degree: args.filters.min_degree,
     };
-    let candidates = Candidates::new(args.what.choice(genes)?, &filters, cell, samples, &opened.split)?;
+    let candidates =
+        Candidates::new(args.what.choice(genes, samples)?, &filters, cell, samples, &opened.split)?;
     let scorer = opened.scorer();
     scorer.check_orders(&candidates.orders(), &opened.runs)?;
     note_orders(&candidates.orders(), &opened, ui);
@@ -249,25 +253,42 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
             ),
         )),
         Outcome::Finished(summary) => {
+            let accuracy = if hits == (0, 0) { Vec::new() } else { RegimeAccuracy::of(&opened)? };
+            let trust = Trust { dataset: &opened.dataset, split: Some(&opened.split), accuracy: &accuracy };
+            let document = finish(&folder, &summary, &trust, args.csv)?;
             if let Some(path) = &args.html {
-                let document = PredictionDocument::of(&folder, &summary, genes, Vec::new());
                 let page = hits_page(&document, &folder, &summary, &opened, &Calibration::of(&opened)?);
                 output::write_text(path, &page.to_html(), ui)?;
                 ui.note(&format!("page: {}", path.display()));
             }
-            finish(&folder, &summary, genes, args.csv, ui)
+            ui.page(|| prediction_page(&document), &document)
         }
     }
 }
 
-/// Writes the tables of a finished folder and prints its summary.
-fn finish(folder: &Folder, summary: &Summary, genes: &GeneTable, csv: bool, ui: &Ui) -> Result<()> {
-    let mut files = write_hits(folder.path(), summary, genes)?;
+/// Material of the notes on hits.
+struct Trust<'a> {
+    dataset: &'a Dataset,
+    /// The split of the run; without it regimes are unknown.
+    split: Option<&'a Split>,
+    accuracy: &'a [RegimeAccuracy],
+}
+
+/// Writes the tables of a finished folder and returns its summary.
+fn finish<'a>(
+    folder: &'a Folder,
+    summary: &Summary,
+    trust: &Trust<'a>,
+    csv: bool,
+) -> Result<PredictionDocument<'a>> {
+    let genes = trust.dataset.cell.genes();
+    let (top, bottom) = (summary.extremes.top(), summary.extremes.bottom());
+    let notes = HitNotes::new(trust.dataset, trust.split, top.iter().chain(&bottom));
+    let mut files = write_hits(folder.path(), summary, genes, &notes)?;
     if csv {
         files.push(write_csv(folder, genes)?);
     }
-    let shown = PredictionDocument::of(folder, summary, genes, files);
-    ui.page(|| prediction_page(&shown), &shown)
+    Ok(PredictionDocument::of(folder, summary, genes, &notes, trust.accuracy, files))
 }
 
 /// Warns where sets are of a size that no training sample has.

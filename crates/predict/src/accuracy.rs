@@ -1,0 +1,118 @@
+//! The accuracy of predictions in each regime, from records that the runs were not fitted to.
+
+use crate::evaluation::{MeasuredScores, Model, rows_of};
+use crate::predictions::Predictions;
+use crate::scorer::{OpenRuns, Threads};
+use crate::{Scorer as _, Scores, TrainedGenes};
+use knockout_base::error::Result;
+use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::{Part, Regime};
+use serde::Serialize;
+
+/// Where the accuracy of a regime comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccuracySource {
+    /// Records of the regime in the test part.
+    TestPart,
+    /// Folds of genes that were held out of the training part.
+    GeneFolds,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// The accuracy of a regime.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RegimeAccuracy {
+    /// The regime.
+    pub regime: Regime,
+    /// Pearson's correlation.
+    pub pearson: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of its 95 % interval.
+    pub high: Option<f64>,
+    /// Records that it was measured on.
+    pub records: usize,
+    /// Where it comes from.
+    pub source: AccuracySource,
+}
+
+/// Records below which the test part says nothing of a regime.
+const FEWEST_RECORDS: usize = 50;
+/// Records of the test part that even a slow model predicts at once.
+const MOST_SLOW_RECORDS: usize = 5_000;
+/// Resamples behind the intervals.
+const RESAMPLES: usize = 500;
+
+impl RegimeAccuracy {
+    /// Finds the accuracy of every regime: from the test part where it has the regime, otherwise from the folds of a run.
+    ///
+    /// A slow model does not predict a large test part again: predictions that `evaluate` left are read.
+    pub fn of(opened: &OpenRuns) -> Result<Vec<Self>> {
+        let OpenRuns { dataset, split, .. } = opened;
+        let (samples, rows) = (&dataset.samples, split.rows(Part::Test));
+        let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
+        let predictions = test_predictions(opened)?;
+        let by_regime = trained.by_regime(samples, rows);
+        let of_test = |regime: Regime| {
+            let (records, predictions) = (by_regime.get(&regime)?, predictions.as_ref()?);
+            let rows: Vec<u32> = records.iter().map(|&record| rows[record]).collect();
+            let measured = MeasuredScores {
+                scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
+                shared: trained.shared(samples, &rows),
+            };
+            let predictions: Vec<f64> = records.iter().map(|&record| predictions[record]).collect();
+            let model = Model { name: "", predictions: &predictions };
+            let bootstrap = Bootstrap { resamples: RESAMPLES, ..Bootstrap::default() };
+            let scheme = split.spec().scheme.name();
+            let row = rows_of(&[model], &measured, scheme, Part::Test, &bootstrap).swap_remove(0);
+            let found = Self {
+                regime,
+                pearson: row.metrics.pearson,
+                low: row.low,
+                high: row.high,
+                records: rows.len(),
+                source: AccuracySource::TestPart,
+            };
+            (rows.len() >= FEWEST_RECORDS).then_some(found)
+        };
+        let of_regime = |regime: Regime| of_test(regime).unwrap_or_else(|| of_folds(opened, regime));
+        Ok(Regime::ALL.map(of_regime).to_vec())
+    }
+}
+
+/// Predictions of the test part; `None` if they would take long and are not there yet.
+fn test_predictions(opened: &OpenRuns) -> Result<Option<Vec<f64>>> {
+    let (samples, rows) = (&opened.dataset.samples, opened.split.rows(Part::Test));
+    let scorer = opened.scorer();
+    if scorer.threads() == Threads::One || rows.len() <= MOST_SLOW_RECORDS {
+        let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
+        let mut scores = Scores::default();
+        scorer.score(sets.view(), &mut scores)?;
+        return Ok(Some(scores.mean));
+    }
+    let [run] = &opened.runs[..] else { return Ok(None) };
+    let kept = Predictions::load(&run.entry.folder.join(Predictions::file_name(Part::Test))).ok();
+    Ok(kept.filter(|kept| kept.rows == rows).map(|kept| kept.predictions))
+}
+
+/// The accuracy that training estimated by folds of genes.
+fn of_folds(opened: &OpenRuns, regime: Regime) -> RegimeAccuracy {
+    let numbers = match &opened.runs[..] {
+        [run] => Some(&run.weights().state.numbers),
+        _ => None,
+    };
+    let number =
+        |name: &str| numbers?.get(&format!("regimes.{}.{name}", regime.name())).map(|number| number.0);
+    let pearson = number("pearson");
+    RegimeAccuracy {
+        regime,
+        pearson,
+        low: number("low"),
+        high: number("high"),
+        records: number("records").map_or(0, |records| records as usize),
+        source: if pearson.is_some() { AccuracySource::GeneFolds } else { AccuracySource::Unknown },
+    }
+}

@@ -1,0 +1,132 @@
+//! What to know of a hit before trusting or testing it: its regime, whether it was measured, is essential or linked.
+
+use crate::{Hit, TrainedGenes};
+use knockout_data::cell::{Annotations, Cell, Separation};
+use knockout_data::screen::{Dataset, Regime, Split};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Name of the annotations whose genes are essential.
+pub const ESSENTIAL: &str = "essential";
+/// Bases below which genes cannot be separated by a cross.
+const LINKED_BASES: u32 = 50_000;
+/// Bases below which linkage still lowers the score.
+const NEAR_BASES: u32 = 100_000;
+
+/// Linkage of the genes of a set: that of the closest two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Linkage {
+    /// The position of a gene is not known, and no two others are close.
+    Unknown,
+    /// No two genes are within 100 kb.
+    None,
+    /// Two genes are within 100 kb: the score may reflect linkage.
+    Near,
+    /// Two genes are within 50 kb: a cross cannot combine their deletions reliably.
+    Linked,
+}
+
+/// Notes on a hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HitNote {
+    /// Its regime; `None` if the training part is not known.
+    pub regime: Option<Regime>,
+    /// Whether the dataset has a score for it.
+    pub is_measured: bool,
+    /// Its essential genes; `None` if the dataset does not tell.
+    pub essential: Option<Vec<u32>>,
+    /// Linkage of its genes.
+    pub linkage: Linkage,
+    /// Bases between the closest two genes on one chromosome.
+    pub distance: Option<u32>,
+}
+
+/// Notes on the hits of some predictions.
+#[derive(Debug)]
+pub struct HitNotes<'a> {
+    cell: &'a Cell,
+    trained: Option<TrainedGenes>,
+    essential: Option<&'a Annotations>,
+    measured: BTreeSet<Vec<u32>>,
+}
+
+impl<'a> HitNotes<'a> {
+    /// Prepares the notes of some hits; without the split the regimes are unknown.
+    pub fn new<'h>(
+        dataset: &'a Dataset,
+        split: Option<&Split>,
+        hits: impl IntoIterator<Item = &'h Hit>,
+    ) -> Self {
+        let (cell, samples) = (&*dataset.cell, &dataset.samples);
+        let wanted: BTreeSet<&[u32]> = hits.into_iter().map(|hit| &hit.genes[..]).collect();
+        let mut measured = BTreeSet::new();
+        if !wanted.is_empty() {
+            let mut sorted = Vec::new();
+            for set in samples.gene_sets().iter() {
+                sorted.clear();
+                sorted.extend_from_slice(set);
+                sorted.sort_unstable();
+                if wanted.contains(&sorted[..]) {
+                    measured.insert(sorted.clone());
+                }
+            }
+        }
+        Self {
+            cell,
+            trained: split.map(|split| TrainedGenes::of(samples, cell.genes().len(), split)),
+            essential: cell.annotation(ESSENTIAL),
+            measured,
+        }
+    }
+
+    /// Returns the notes of a hit.
+    pub fn note(&self, hit: &Hit) -> HitNote {
+        let (linkage, distance) = self.linkage(&hit.genes);
+        HitNote {
+            regime: self.trained.as_ref().map(|trained| trained.regime(&hit.genes)),
+            is_measured: self.measured.contains(&hit.genes),
+            essential: self.essential.map(|set| {
+                let is_essential = |gene: &u32| !set.terms_of(*gene).is_empty();
+                hit.genes.iter().copied().filter(is_essential).collect()
+            }),
+            linkage,
+            distance,
+        }
+    }
+
+    fn linkage(&self, genes: &[u32]) -> (Linkage, Option<u32>) {
+        let Some(positions) = self.cell.positions() else { return (Linkage::Unknown, None) };
+        let (mut closest, mut is_unknown) = (None, false);
+        for (index, &a) in genes.iter().enumerate() {
+            for &b in &genes[index + 1..] {
+                match positions.separation(a, b) {
+                    Separation::Unknown => is_unknown = true,
+                    Separation::OtherChromosome => {}
+                    Separation::Bases(bases) => {
+                        closest = Some(closest.map_or(bases, |closest: u32| closest.min(bases)));
+                    }
+                }
+            }
+        }
+        let linkage = match closest {
+            Some(bases) if bases < LINKED_BASES => Linkage::Linked,
+            Some(bases) if bases < NEAR_BASES => Linkage::Near,
+            _ if is_unknown => Linkage::Unknown,
+            _ => Linkage::None,
+        };
+        (linkage, closest)
+    }
+}
+
+impl Linkage {
+    /// Returns the word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::None => "none",
+            Self::Near => "near",
+            Self::Linked => "linked",
+        }
+    }
+}

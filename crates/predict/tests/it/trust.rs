@@ -1,0 +1,90 @@
+//! What stands beside predictions: regimes, what is resampled, and notes on hits.
+
+use knockout_base::stats::bootstrap::{Bootstrap, Resampling};
+use knockout_data::cell::{Annotations, Cell, GenePosition, GenePositions};
+use knockout_data::screen::{Dataset, Division, Part, Regime, Scheme, Split, SplitSpec};
+use knockout_predict::evaluation::{Defect, MeasuredScores, Model, Pairs, evaluate};
+use knockout_predict::{ESSENTIAL, Hit, HitNotes, Linkage, ResampledUnits, TrainedGenes};
+use knockout_sources::synth;
+use std::sync::Arc;
+
+fn dataset() -> Dataset {
+    synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
+}
+
+fn split(dataset: &Dataset, scheme: Scheme) -> Split {
+    let spec = SplitSpec { scheme, division: Division::default(), seed: 0, subset: None };
+    Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap()
+}
+
+#[test]
+fn what_is_resampled_follows_from_what_is_new() {
+    let dataset = dataset();
+    let units = |scheme| MeasuredScores::of(&dataset, &split(&dataset, scheme), Part::Test).shared;
+    assert_eq!(units(Scheme::Random).units, ResampledUnits::Records);
+    assert_eq!(units(Scheme::Random).resampling, Resampling::Records);
+    assert_eq!(units(Scheme::GeneDisjoint).units, ResampledUnits::Genes);
+    // Pairs of genes that are kept apart: some genes are new as well, and they decide.
+    let pair_disjoint = split(&dataset, Scheme::PairDisjoint);
+    let trained = TrainedGenes::of(&dataset.samples, dataset.cell.genes().len(), &pair_disjoint);
+    let known: Vec<u32> = pair_disjoint
+        .rows(Part::Test)
+        .iter()
+        .copied()
+        .filter(|&row| trained.regime(dataset.samples.genes(row as usize)) == Regime::Known)
+        .collect();
+    assert_eq!(trained.shared(&dataset.samples, &known).units, ResampledUnits::QueryStrains);
+}
+
+#[test]
+fn regimes_divide_a_part_and_noise_is_called_noise() {
+    let dataset = dataset();
+    let split = split(&dataset, Scheme::GeneDisjoint);
+    let rows = split.rows(Part::Test);
+    let mut rng = knockout_base::random::Rng::new(1, "noise");
+    let noise: Vec<f64> = rows.iter().map(|_| rng.normal()).collect();
+    let bootstrap = Bootstrap { resamples: 60, ..Bootstrap::default() };
+    let model = Model { name: "noise", predictions: &noise };
+    let evaluation = evaluate(&dataset, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap).unwrap();
+    let records: usize = evaluation.regimes.iter().map(|regime| regime.records).sum();
+    assert_eq!(records, rows.len());
+    assert!(evaluation.regimes.iter().all(|regime| regime.regime != Regime::Known && regime.new_genes > 0));
+    assert!(evaluation.regimes.iter().all(|regime| regime.rows.iter().all(|row| row.hits.is_some())));
+    // Noise of variance 1 beside scores of variance 0.004.
+    assert_eq!(evaluation.warnings.len(), 1);
+    assert_eq!(
+        (&evaluation.warnings[0].name[..], evaluation.warnings[0].defect),
+        ("noise", Defect::WorseThanMean)
+    );
+}
+
+#[test]
+fn a_hit_is_noted_with_its_regime_and_its_genes() {
+    let mut dataset = dataset();
+    let split = split(&dataset, Scheme::GeneDisjoint);
+    let gene_count = dataset.cell.genes().len();
+    let at = |gene: usize| {
+        let start = 40_000 * gene as u32;
+        Some(GenePosition { chromosome: (gene / 5).to_string(), start, stop: start })
+    };
+    let positions = GenePositions::new((0..gene_count).map(at).collect());
+    let essential =
+        Annotations::new(ESSENTIAL, gene_count, vec!["essential".to_owned()], vec![(1, 0)]).unwrap();
+    let cell: Cell = (*dataset.cell).clone();
+    let cell = cell.with_annotations(vec![essential]).unwrap().with_positions(positions).unwrap();
+    dataset.cell = Arc::new(cell);
+    let hit = |genes: &[u32]| Hit { number: 0, genes: genes.to_vec(), prediction: 0.0, sd: None };
+    let mut measured = dataset.samples.genes(7).to_vec();
+    measured.sort_unstable();
+    let hits = [hit(&[0, 1]), hit(&[0, 2]), hit(&[0, 9]), hit(&measured)];
+    let notes = HitNotes::new(&dataset, Some(&split), &hits);
+    let [linked, near, apart, known] = hits.each_ref().map(|hit| notes.note(hit));
+    assert_eq!((linked.linkage, linked.distance), (Linkage::Linked, Some(40_000)));
+    assert_eq!((near.linkage, near.distance), (Linkage::Near, Some(80_000)));
+    assert_eq!((apart.linkage, apart.distance), (Linkage::None, None));
+    assert_eq!((linked.essential, near.essential), (Some(vec![1]), Some(Vec::new())));
+    assert!(known.is_measured && !linked.is_measured);
+    let trained = TrainedGenes::of(&dataset.samples, gene_count, &split);
+    assert_eq!(known.regime, Some(trained.regime(&measured)));
+    assert_eq!(HitNotes::new(&dataset, None, &hits).note(&hits[0]).regime, None);
+}

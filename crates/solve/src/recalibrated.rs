@@ -1,0 +1,359 @@
+//! Standard deviations that hold in every regime and for strong predictions.
+//!
+//! A model calibrates its deviations over the whole validation part. Strong predictions err more than that, and predictions for new
+//! genes do too. Here the variance becomes `own * sd^2 + prediction * p^2`, with the model's own deviation `sd` and its prediction `p`.
+//! Both factors are fitted for each regime: to errors on the validation part, and to errors on folds of genes that are held out of the
+//! training part. The deviation is then scaled until it covers 68.3 % of the errors of the regime, and the 95 % interval is fitted
+//! likewise. The folds also estimate the accuracy for new genes.
+
+use crate::least_squares::non_negative_least_squares;
+use crate::model::{Choice, Problem, Records, Solution, SolveObserver};
+use crate::tensor::{Tensor, find, find_vector, has};
+use knockout_base::error::Error;
+use knockout_base::random::Rng;
+use knockout_base::stats::bootstrap::{Bootstrap, Resampling, SharedUnits, Statistic};
+use knockout_base::stats::pearson;
+use knockout_data::cell::GeneSetsRef;
+use knockout_data::screen::Regime;
+
+/// Folds of genes.
+const FOLDS: usize = 4;
+/// A fold holds out one gene of so many.
+const GENES_PER_HELD_OUT: usize = 10;
+/// Genes below which there are no folds.
+const FEWEST_GENES: usize = 40;
+/// Training records above which there are no folds: each fold solves the model again.
+const MOST_RECORDS: usize = 1_000_000;
+/// Of so many records of known genes, a fold holds out one, where the validation part has none.
+const RECORDS_PER_HELD_OUT: usize = 20;
+/// Errors below which a regime has no fit of its own.
+const FEWEST_ERRORS: usize = 200;
+/// Resamples of the intervals of the accuracy.
+const RESAMPLES: usize = 200;
+/// Probability within one standard deviation of a normal distribution, and of the wide interval.
+const WITHIN: [f64; 2] = [0.682_689, 0.95];
+
+const FITS: &str = "regimes.deviations";
+const TRAINED: &str = "regimes.trained";
+
+/// Solves a problem, reporting to an observer.
+pub type Solve<'s> = &'s dyn Fn(Problem<'_>, &mut dyn SolveObserver) -> Result<Box<dyn Solution>, Error>;
+
+/// A solution whose deviations are calibrated by regime.
+pub struct Recalibrated {
+    inner: Box<dyn Solution>,
+    is_trained: Vec<bool>,
+    fits: [RegimeFit; 3],
+    accuracy: Vec<Choice>,
+}
+
+/// The variance of a regime, and its wide interval in standard deviations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RegimeFit {
+    own: f32,
+    prediction: f32,
+    wide: f32,
+}
+
+/// An error of a prediction, with what its variance depends on.
+#[derive(Debug, Clone, Copy)]
+struct CheckedError {
+    size: f64,
+    sd: f64,
+    prediction: f64,
+}
+
+/// Held-out records of one regime.
+#[derive(Default)]
+struct HeldOut {
+    errors: Vec<CheckedError>,
+    /// Of the records that folds held out: the genes, those new in their fold numbered after the others.
+    units: Vec<Vec<u32>>,
+    predictions: Vec<f64>,
+    scores: Vec<f64>,
+}
+
+impl RegimeFit {
+    /// Fits the variance; `None` with too few errors or without any variance.
+    fn new(errors: &[CheckedError]) -> Option<Self> {
+        if errors.len() < FEWEST_ERRORS {
+            return None;
+        }
+        let (mut gram, mut moments) = (vec![0.0; 4], vec![0.0; 2]);
+        for error in errors {
+            // Relative to a rough variance; otherwise the strongest predictions would dominate.
+            let features = [error.sd * error.sd, error.prediction * error.prediction];
+            let scale = 1.0 / (features[0] + 0.2 * features[1]).max(f64::MIN_POSITIVE);
+            let target = error.size * error.size * scale;
+            for i in 0..2 {
+                moments[i] += features[i] * scale * target;
+                (0..2).for_each(|j| gram[2 * i + j] += features[i] * features[j] * scale * scale);
+            }
+        }
+        let found = non_negative_least_squares(&gram, &moments);
+        let raw = Self { own: found[0] as f32, prediction: found[1] as f32, wide: 1.0 };
+        let ratios = errors.iter().map(|error| error.size / raw.deviation(error.sd, error.prediction));
+        let mut ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
+        ratios.sort_by(f64::total_cmp);
+        let quantile = |probability: f64| {
+            let rank = (probability * ratios.len() as f64).ceil() as usize;
+            ratios.get(rank.saturating_sub(1)).copied().filter(|&q| q > 0.0)
+        };
+        let [one, wide] = [quantile(WITHIN[0])?, quantile(WITHIN[1])?];
+        let scaled = |factor: f64| (factor * one * one) as f32;
+        Some(Self { own: scaled(found[0]), prediction: scaled(found[1]), wide: (wide / one) as f32 })
+    }
+
+    fn deviation(&self, sd: f64, prediction: f64) -> f64 {
+        (f64::from(self.own) * sd * sd + f64::from(self.prediction) * prediction * prediction).sqrt()
+    }
+}
+
+/// Returns which genes have records.
+fn trained_genes(records: &Records, gene_count: usize) -> Vec<bool> {
+    let mut is_trained = vec![false; gene_count];
+    records.sets.view().genes().iter().for_each(|&gene| is_trained[gene as usize] = true);
+    is_trained
+}
+
+fn select(records: &Records, is_wanted: impl Fn(usize, &[u32]) -> bool) -> Records {
+    let mut found = Records::default();
+    for (index, set) in records.sets.view().iter().enumerate() {
+        if is_wanted(index, set) {
+            found.sets.push(set);
+            found.scores.push(records.scores[index]);
+        }
+    }
+    found
+}
+
+/// Calibrates the deviations of a solution by regime; returns the solution as it is if it has none or too little is known.
+pub fn recalibrate(
+    solve: Solve<'_>,
+    problem: Problem<'_>,
+    solution: Box<dyn Solution>,
+    observer: &mut dyn SolveObserver,
+) -> Result<Box<dyn Solution>, Error> {
+    let is_trained = trained_genes(problem.train, problem.cell.genes().len());
+    let mut held_out: [HeldOut; 3] = Default::default();
+    if !check(&*solution, problem.val, &is_trained, &mut held_out) {
+        return Ok(solution);
+    }
+    let needs_known = held_out[0].errors.len() < FEWEST_ERRORS;
+    for fold in folds(problem, &is_trained, needs_known) {
+        let val = select(problem.val, |_, set| set.iter().all(|&gene| fold.is_kept[gene as usize]));
+        let of_fold = Problem { train: &fold.train, val: &val, ..problem };
+        if of_fold.check().is_err() {
+            continue;
+        }
+        let solved = solve(of_fold, observer)?;
+        let is_trained = trained_genes(&fold.train, is_trained.len());
+        check_fold(&*solved, &fold.held_out, &is_trained, &mut held_out);
+    }
+    let Some(known) = held_out.iter().find_map(|held_out| RegimeFit::new(&held_out.errors)) else {
+        return Ok(solution);
+    };
+    // A regime with too few errors has the fit of the easier one.
+    let mut last = known;
+    let fits = held_out.each_ref().map(|held_out| {
+        last = RegimeFit::new(&held_out.errors).unwrap_or(last);
+        last
+    });
+    let by_regime = Regime::ALL.iter().zip(&held_out);
+    let accuracy =
+        by_regime.flat_map(|(&regime, held_out)| accuracy(regime, held_out, is_trained.len())).collect();
+    Ok(Box::new(Recalibrated { accuracy, inner: solution, is_trained, fits }))
+}
+
+/// One fold: genes that are held out, and records of known genes where the validation part has none.
+struct GeneFold {
+    is_kept: Vec<bool>,
+    train: Records,
+    held_out: Records,
+}
+
+/// Iterates over the folds, which are made one at a time.
+fn folds<'p>(
+    problem: Problem<'p>,
+    is_trained: &[bool],
+    needs_known: bool,
+) -> impl Iterator<Item = GeneFold> + use<'p> {
+    let mut genes: Vec<u32> =
+        (0..is_trained.len() as u32).filter(|&gene| is_trained[gene as usize]).collect();
+    let mut rng = Rng::new(0, "gene folds");
+    for index in (1..genes.len()).rev() {
+        genes.swap(index, rng.below(index + 1));
+    }
+    let is_wanted = genes.len() >= FEWEST_GENES && problem.train.scores.len() <= MOST_RECORDS;
+    let gene_count = is_trained.len();
+    (0..if is_wanted { FOLDS } else { 0 }).map(move |fold| {
+        let size = genes.len() / GENES_PER_HELD_OUT;
+        let mut is_kept = vec![true; gene_count];
+        genes[fold * size..(fold + 1) * size].iter().for_each(|&gene| is_kept[gene as usize] = false);
+        let is_train = |index: usize, set: &[u32]| {
+            let is_checked = needs_known && index % RECORDS_PER_HELD_OUT == fold;
+            !is_checked && set.iter().all(|&gene| is_kept[gene as usize])
+        };
+        let train = select(problem.train, is_train);
+        let held_out = select(problem.train, |index, set| !is_train(index, set));
+        GeneFold { is_kept, train, held_out }
+    })
+}
+
+/// Adds the errors of a solution on some records; returns whether the solution has deviations.
+fn check(
+    solution: &dyn Solution,
+    records: &Records,
+    is_trained: &[bool],
+    held_out: &mut [HeldOut; 3],
+) -> bool {
+    let sets = records.sets.view();
+    let Some(deviations) = solution.deviations(sets) else { return false };
+    let predictions = solution.predict(sets);
+    for (index, set) in sets.iter().enumerate() {
+        let (prediction, score) = (predictions[index], records.scores[index]);
+        let error = CheckedError { size: (score - prediction).abs(), sd: deviations[index], prediction };
+        held_out[Regime::of(set, is_trained) as usize].errors.push(error);
+    }
+    true
+}
+
+/// Adds the errors of a fold, and its records for the accuracy.
+fn check_fold(solution: &dyn Solution, records: &Records, is_trained: &[bool], held_out: &mut [HeldOut; 3]) {
+    check(solution, records, is_trained, held_out);
+    let sets = records.sets.view();
+    let predictions = solution.predict(sets);
+    let genes = is_trained.len() as u32;
+    for (index, set) in sets.iter().enumerate() {
+        let unit = |&gene: &u32| if is_trained[gene as usize] { gene } else { genes + gene };
+        let of_regime = &mut held_out[Regime::of(set, is_trained) as usize];
+        of_regime.units.push(set.iter().map(unit).collect());
+        of_regime.predictions.push(predictions[index]);
+        of_regime.scores.push(records.scores[index]);
+    }
+}
+
+/// The accuracy on the records that folds held out, with its interval over genes.
+fn accuracy(regime: Regime, held_out: &HeldOut, gene_count: usize) -> Vec<Choice> {
+    let HeldOut { units, predictions, scores, .. } = held_out;
+    let Some(pearson) = pearson(predictions, scores).filter(|_| scores.len() >= FEWEST_ERRORS) else {
+        return Vec::new();
+    };
+    let stratum = |unit: u32| usize::from(unit as usize >= gene_count);
+    let units = SharedUnits::new(units.iter().map(|units| units.iter().copied()), stratum);
+    let resampling = if regime == Regime::Known { Resampling::Records } else { Resampling::Units(units) };
+    let bootstrap = Bootstrap { resamples: RESAMPLES, ..Bootstrap::default() };
+    let interval = bootstrap.resample(&resampling, scores, &[predictions]).interval(Statistic::Pearson, 0);
+    let named = |name: &str, value: f64| Choice::new(format!("regimes.{}.{name}", regime.name()), value);
+    let mut choices = vec![named("pearson", pearson), named("records", scores.len() as f64)];
+    choices.extend(interval.map(|interval| named("low", interval.low)));
+    choices.extend(interval.map(|interval| named("high", interval.high)));
+    choices
+}
+
+impl Recalibrated {
+    /// Restores the calibration of a solution from its tensors; returns the solution as it is if they have none.
+    pub fn load(
+        inner: Box<dyn Solution>,
+        tensors: &[Tensor],
+        gene_count: usize,
+    ) -> Result<Box<dyn Solution>, Error> {
+        if !has(tensors, FITS) {
+            return Ok(inner);
+        }
+        let numbers: [f32; 9] = find(tensors, FITS)?.array()?;
+        let fit = |regime: usize| RegimeFit {
+            own: numbers[3 * regime],
+            prediction: numbers[3 * regime + 1],
+            wide: numbers[3 * regime + 2],
+        };
+        let trained = find_vector(tensors, TRAINED, gene_count)?;
+        let is_trained = trained.iter().map(|&flag| flag > 0.0).collect();
+        Ok(Box::new(Self { inner, is_trained, fits: [0, 1, 2].map(fit), accuracy: Vec::new() }))
+    }
+
+    fn fit(&self, set: &[u32]) -> &RegimeFit {
+        &self.fits[Regime::of(set, &self.is_trained) as usize]
+    }
+}
+
+impl Solution for Recalibrated {
+    fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
+        self.inner.predict(sets)
+    }
+
+    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        let deviations = self.inner.deviations(sets)?;
+        let predictions = self.inner.predict(sets);
+        let own = sets.iter().zip(deviations.iter().zip(predictions));
+        Some(own.map(|(set, (&sd, prediction))| self.fit(set).deviation(sd, prediction)).collect())
+    }
+
+    fn wide_interval(&self) -> Option<f64> {
+        Some(f64::from(self.fits[0].wide))
+    }
+
+    fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        Some(sets.iter().map(|set| f64::from(self.fit(set).wide)).collect())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = self.inner.tensors();
+        let numbers = self.fits.iter().flat_map(|fit| [fit.own, fit.prediction, fit.wide]).collect();
+        tensors.push(Tensor::vector(FITS, numbers));
+        let flags = self.is_trained.iter().map(|&is_trained| f32::from(u8::from(is_trained)));
+        tensors.push(Tensor::vector(TRAINED, flags.collect()));
+        tensors
+    }
+
+    fn choices(&self) -> Vec<Choice> {
+        let mut choices = self.inner.choices();
+        for (regime, fit) in Regime::ALL.iter().zip(&self.fits) {
+            let named = |name: &str, value: f32| {
+                Choice::new(format!("regimes.{}.deviation.{name}", regime.name()), f64::from(value))
+            };
+            choices.extend([
+                named("own", fit.own),
+                named("prediction", fit.prediction),
+                named("wide", fit.wide),
+            ]);
+        }
+        choices.extend(self.accuracy.iter().cloned());
+        choices
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors whose deviation grows with the prediction, as the model's own does not know.
+    fn planted(count: usize, seed: u64) -> Vec<CheckedError> {
+        let mut rng = Rng::new(seed, "planted errors");
+        let error = |_| {
+            let prediction = 2.0 * rng.normal();
+            let sd = 1.0 + rng.below(3) as f64;
+            let true_sd = (0.25 * sd * sd + 0.5 * prediction * prediction).sqrt();
+            CheckedError { size: (true_sd * rng.normal()).abs(), sd, prediction }
+        };
+        (0..count).map(error).collect()
+    }
+
+    #[test]
+    fn intervals_hold_for_strong_predictions_too() {
+        let fit = RegimeFit::new(&planted(20_000, 1)).unwrap();
+        assert!((fit.own - 0.25).abs() < 0.04 && (fit.prediction - 0.5).abs() < 0.05, "{fit:?}");
+        assert!((fit.wide - 1.96).abs() < 0.06, "{fit:?}");
+        let fresh = planted(20_000, 2);
+        for is_strong in [false, true] {
+            let errors: Vec<_> = fresh.iter().filter(|e| (e.prediction.abs() > 3.0) == is_strong).collect();
+            let within = |times: f64| {
+                let is_inside = |e: &&&CheckedError| e.size <= times * fit.deviation(e.sd, e.prediction);
+                errors.iter().filter(is_inside).count() as f64 / errors.len() as f64
+            };
+            assert!((within(1.0) - WITHIN[0]).abs() < 0.03, "{is_strong} {}", within(1.0));
+            assert!((within(f64::from(fit.wide)) - WITHIN[1]).abs() < 0.02, "{is_strong}");
+        }
+        assert_eq!(RegimeFit::new(&planted(FEWEST_ERRORS - 1, 1)), None);
+    }
+}
