@@ -4,7 +4,8 @@
 
 use crate::baseline::{Baseline, Baselines};
 use crate::hit_metrics::{CutOffs, HitMetrics};
-use crate::regime::{ResampledUnits, SharedRecords, TrainedGenes};
+pub use crate::regime::MeasuredScores;
+use crate::regime::{ResampledUnits, TrainedGenes};
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::{Bootstrap, Difference, Statistic};
 use knockout_data::screen::{Bounds, Dataset, Part, Regime, Split};
@@ -79,27 +80,6 @@ pub struct Warning {
     pub defect: Defect,
     /// Its mean squared error minus that of the training mean.
     pub mse: Difference,
-}
-
-/// The measured scores of some records, and what the records share.
-#[derive(Debug, Clone, Default)]
-pub struct MeasuredScores {
-    /// The scores.
-    pub scores: Vec<f64>,
-    /// Units that the records share.
-    pub shared: SharedRecords,
-}
-
-impl MeasuredScores {
-    /// Collects the scores of a part.
-    pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
-        let (samples, rows) = (&dataset.samples, split.rows(part));
-        let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
-        Self {
-            scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
-            shared: trained.shared(samples, rows),
-        }
-    }
 }
 
 /// A part of a split by regime.

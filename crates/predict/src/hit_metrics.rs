@@ -1,6 +1,6 @@
-//! Figures of how well predictions find strong interactions, as geneticists ask for them.
+//! Figures of how well predictions find strong interactions.
 
-use crate::evaluation::MeasuredScores;
+use crate::regime::MeasuredScores;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_base::stats::{median, pearson};
 use serde::Serialize;

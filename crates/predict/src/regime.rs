@@ -1,7 +1,7 @@
 //! Genes and query strains that training has seen, and what the records of a part share.
 
 use knockout_base::stats::bootstrap::{Resampling, SharedUnits};
-use knockout_data::screen::{Part, Regime, Samples, Split};
+use knockout_data::screen::{Dataset, Part, Regime, Samples, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -121,6 +121,27 @@ impl ResampledUnits {
             Self::Records => "records",
             Self::Genes => "genes",
             Self::QueryStrains => "query strains",
+        }
+    }
+}
+
+/// The measured scores of some records, and what the records share.
+#[derive(Debug, Clone, Default)]
+pub struct MeasuredScores {
+    /// The scores.
+    pub scores: Vec<f64>,
+    /// Units that the records share.
+    pub shared: SharedRecords,
+}
+
+impl MeasuredScores {
+    /// Collects the scores of a part.
+    pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
+        let (samples, rows) = (&dataset.samples, split.rows(part));
+        let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
+        Self {
+            scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
+            shared: trained.shared(samples, rows),
         }
     }
 }

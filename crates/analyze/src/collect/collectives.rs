@@ -1,6 +1,6 @@
 //! Communication on the device, as it is read: what is needed to match the collectives of several ranks.
 
-use crate::collect::collector::ArgValueKey;
+use crate::collect::arg_value::ArgValueKey;
 use crate::collect::id::KindId;
 use knockout_trace::{ArgKey, Event};
 

@@ -2,6 +2,7 @@
 //!
 //! Runs inside the reader, so it only counts, numbers and appends. The later stages do everything else.
 
+use crate::collect::arg_value::ArgValueKey;
 use crate::collect::begin_end::BeginEnd;
 use crate::collect::collectives::CollectiveEvents;
 use crate::collect::counts::Counts;
@@ -45,22 +46,6 @@ pub(crate) struct Stream {
     pub(crate) spelt: Option<ArgValueKey>,
     /// As a number by HTA's reading; -1 when it is none.
     pub(crate) number: i64,
-}
-
-/// [`ArgValue`] that can be a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ArgValueKey {
-    Number(i64),
-    Text(Symbol),
-}
-
-impl From<ArgValue> for ArgValueKey {
-    fn from(value: ArgValue) -> Self {
-        match value {
-            ArgValue::Number(number) => Self::Number(number),
-            ArgValue::Text(text) => Self::Text(text),
-        }
-    }
 }
 
 /// A `ProfilerStep` event.

@@ -1,5 +1,6 @@
 //! First stage: while the reader runs, events are counted, numbered by kind and written to sorted segments.
 
+mod arg_value;
 pub(crate) mod begin_end;
 pub(crate) mod collectives;
 mod collector;
@@ -11,5 +12,6 @@ pub(crate) mod record;
 pub(crate) mod rules;
 pub(crate) mod waits;
 
-pub(crate) use collector::{ArgValueKey, LaneSet, StepEvent, Stream, Totals, same_process};
+pub(crate) use arg_value::ArgValueKey;
 pub use collector::{Collector, Options};
+pub(crate) use collector::{LaneSet, StepEvent, Stream, Totals, same_process};

@@ -1,9 +1,7 @@
 //! The bound of a step: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
 
-use crate::findings::FileFindings;
 use knockout_base::stats::share;
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// The device is the limit only if it computes for at least this share of the steps.
 const DEVICE: f64 = 0.50;
@@ -158,42 +156,4 @@ pub struct Bound {
     pub operation: Option<(String, f64)>,
     /// The parts of the time.
     pub parts: TimeParts,
-}
-
-/// Groups files that are ranks of one job; every other file is a group of its own. Numbers of files, in their order.
-///
-/// Ranks of one job name different ranks of one world size, have the same steps and were recorded at the same time.
-pub fn jobs(files: &[FileFindings]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        let home = groups.iter_mut().find(|group| {
-            group.iter().all(|&other| files.get(other).is_some_and(|other| is_same_job(other, file)))
-        });
-        match home {
-            Some(group) => group.push(index),
-            None => groups.push(vec![index]),
-        }
-    }
-    groups
-}
-
-fn is_same_job(a: &FileFindings, b: &FileFindings) -> bool {
-    let names =
-        |file: &FileFindings| file.steps.iter().map(|step| step.name.clone()).collect::<BTreeSet<String>>();
-    let overlap = match (a.window_nanos, b.window_nanos) {
-        (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
-        _ => false,
-    };
-    // Clocks of two machines may have nothing in common; the same collectives in the same order do.
-    let same_collectives = || {
-        let kinds =
-            |file: &FileFindings| file.collectives.rows.iter().map(|row| row.kind).collect::<Vec<_>>();
-        !a.collectives.rows.is_empty() && kinds(a) == kinds(b)
-    };
-    a.rank.is_some()
-        && b.rank.is_some()
-        && a.rank != b.rank
-        && a.world_size == b.world_size
-        && names(a) == names(b)
-        && (overlap || same_collectives())
 }

@@ -1,9 +1,9 @@
 //! The findings of one file, as values. Times in microseconds, shares as fractions, lists largest first.
 
 use super::bound::{Bound, Limit, TimeParts};
+use super::collective::CollectiveTable;
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
-use super::job::CollectiveTable;
 use super::share::Share;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;

@@ -1,7 +1,28 @@
 //! Findings that stand out in a trace. Values only: `knockout-report` writes the
 //! sentences.
 
-use super::job::Delay;
+use serde::Serialize;
+
+/// Work of a rank while the others wait for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Delay {
+    /// Kind of the cause.
+    pub cause: DelayCause,
+    /// Microseconds per step that it takes more than the median of the other ranks.
+    pub us: f64,
+}
+
+/// Kind of a cause.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "category")]
+pub enum DelayCause {
+    /// Its step begins later.
+    LateStart,
+    /// Host time of a category.
+    Host(String),
+    /// Device time of a category.
+    Device(String),
+}
 
 /// Something that stands out in a trace. Shares are fractions, times microseconds.
 #[derive(Debug, Clone, PartialEq)]

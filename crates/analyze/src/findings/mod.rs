@@ -2,6 +2,7 @@
 
 mod analysis;
 mod bound;
+mod collective;
 mod device;
 mod file;
 pub(crate) mod finding;
@@ -13,18 +14,16 @@ mod stragglers;
 pub(crate) mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
-pub use bound::{Bound, Confidence, Limit, TimeParts, jobs};
+pub use bound::{Bound, Confidence, Limit, TimeParts};
+pub use collective::{CollectiveKind, CollectiveRow, CollectiveTable};
 pub use device::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use file::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, StackNode, StepFindings,
     StepSpan, StepSummary,
 };
-pub use finding::{Source, Sourced, TraceFinding};
-pub use job::{
-    ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary, CollectiveTable, CollectiveTimes, Delay,
-    DelayCause, Job, JobRank, StepWaits,
-};
+pub use finding::{Delay, DelayCause, Source, Sourced, TraceFinding};
+pub use job::{ClockOffset, CollectiveSummary, CollectiveTimes, Job, JobRank, StepWaits, jobs};
 pub use share::Share;
 pub(crate) use share::shares;
 pub use stragglers::{RankRow, StepRow, Stragglers};

@@ -15,6 +15,7 @@
 
 mod folder;
 mod handle;
+mod located;
 mod pending;
 mod scratch;
 mod sealed;

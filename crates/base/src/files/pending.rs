@@ -1,7 +1,7 @@
 //! A file that takes its name only when it is complete.
 
-use super::folder::Located;
 use super::handle::{EntryKind, Handle};
+use super::located::Located;
 use super::scratch::{hidden_name, lock, remove_abandoned};
 use super::{at, make_parents, parent_of};
 use crate::error::Result;

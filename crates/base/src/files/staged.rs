@@ -1,7 +1,7 @@
 //! A folder that is filled out of sight.
 
-use super::folder::Located;
 use super::handle::{EntryKind, Handle};
+use super::located::Located;
 use super::scratch::{hidden_name, lock, remove_abandoned};
 use super::{Folder, at, make_parents};
 use crate::error::Result;

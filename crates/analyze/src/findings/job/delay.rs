@@ -1,34 +1,13 @@
 //! The reason why a rank arrives late: what it spends more time in than the others before a collective.
 
 use crate::collect::rules::Role;
+use crate::findings::finding::{Delay, DelayCause};
 use crate::findings::{FileFindings, Share, StepFindings};
 use knockout_base::stats::median;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cause explains at least this part of the delay; smaller ones are not named.
 const EXPLAINS: f64 = 0.25;
-
-/// What a rank does while the others wait for it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Delay {
-    /// Kind of the cause.
-    pub cause: DelayCause,
-    /// Microseconds per step that it takes more than the median of the other ranks.
-    pub us: f64,
-}
-
-/// Kind of a cause.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case", tag = "kind", content = "category")]
-pub enum DelayCause {
-    /// Its step begins later.
-    LateStart,
-    /// Host time of a category.
-    Host(String),
-    /// Device time of a category.
-    Device(String),
-}
 
 /// Returns what explains most of a rank's delay in some steps, by their index; `None` where nothing explains a quarter of `delay_us`
 /// per step.

@@ -1,7 +1,7 @@
 //! Matches the collectives of several ranks: by their number in the process group, or by their order.
 
-use super::collective::{CollectiveKind, CollectiveRow};
 use crate::findings::FileFindings;
+use crate::findings::collective::{CollectiveKind, CollectiveRow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

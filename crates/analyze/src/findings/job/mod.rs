@@ -1,15 +1,13 @@
 //! Several ranks as one job: collectives matched across ranks, who arrives last, who waits, and why.
 
 mod clock;
-mod collective;
 mod delay;
 mod matching;
 
 pub use clock::ClockOffset;
-pub use collective::{CollectiveKind, CollectiveRow, CollectiveTable};
-pub use delay::{Delay, DelayCause};
 
 use crate::findings::FileFindings;
+use crate::findings::collective::CollectiveKind;
 use crate::findings::finding::{Source, TraceFinding};
 use knockout_base::stats::{median, share, us};
 use matching::Matched;
@@ -22,6 +20,44 @@ const MOST_LISTED: usize = 1000;
 const MOSTLY_LAST: f64 = 0.5;
 /// And when the others wait for it for more than this part of a step.
 const WORTH_NAMING: f64 = 0.02;
+
+/// Groups files that are ranks of one job; every other file is a group of its own. Numbers of files, in their order.
+///
+/// Ranks of one job name different ranks of one world size, have the same steps and were recorded at the same time.
+pub fn jobs(files: &[FileFindings]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let home = groups.iter_mut().find(|group| {
+            group.iter().all(|&other| files.get(other).is_some_and(|other| is_same_job(other, file)))
+        });
+        match home {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+fn is_same_job(a: &FileFindings, b: &FileFindings) -> bool {
+    let names =
+        |file: &FileFindings| file.steps.iter().map(|step| step.name.clone()).collect::<BTreeSet<String>>();
+    let overlap = match (a.window_nanos, b.window_nanos) {
+        (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
+        _ => false,
+    };
+    // Clocks of two machines may have nothing in common; the same collectives in the same order do.
+    let same_collectives = || {
+        let kinds =
+            |file: &FileFindings| file.collectives.rows.iter().map(|row| row.kind).collect::<Vec<_>>();
+        !a.collectives.rows.is_empty() && kinds(a) == kinds(b)
+    };
+    a.rank.is_some()
+        && b.rank.is_some()
+        && a.rank != b.rank
+        && a.world_size == b.world_size
+        && names(a) == names(b)
+        && (overlap || same_collectives())
+}
 
 /// The collectives of a job over its ranks. Lists by rank are in the order of `ranks`.
 #[derive(Debug, Clone, Serialize)]
