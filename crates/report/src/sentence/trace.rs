@@ -205,7 +205,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
             format!("{category} takes {} {of}", percent(*share))
         }
         TraceFinding::ExposedCommunication { share, us, of_us, hidden } => format!(
-            "communication that no computation hides takes {} of the steps ({} of {}); {} of communication is hidden",
+            "communication that no computation hides takes {} of the time ({} of {}); {} of communication is hidden",
             percent(*share),
             time(*us),
             time(*of_us),
@@ -219,7 +219,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
                 )
             });
             format!(
-                "the device is idle for {} of the steps ({} of {}){cause}",
+                "the device is idle for {} of the time ({} of {}){cause}",
                 percent(*share),
                 time(*us),
                 time(*of_us)
