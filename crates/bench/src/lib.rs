@@ -34,7 +34,8 @@
 //!     version: "0.1.0".to_owned(),
 //!     commit: String::new(),
 //! };
-//! let outcome = run(&request, &Arc::new(|| false), &mut |_| ())?;
+//! let is_stopped: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(|| false);
+//! let outcome = run(&request, &is_stopped, &mut |_| ())?;
 //! assert_eq!(outcome.sweep.candidates.len(), 2);
 //! assert!(outcome.sweep.chosen.is_some());
 //! # Ok(())
