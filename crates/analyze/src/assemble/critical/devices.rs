@@ -37,7 +37,7 @@ pub(super) struct Devices<'a> {
     recorded: BTreeMap<usize, usize>,
     /// Start of the call and index of each event that has a call.
     by_call: Vec<(i64, usize)>,
-    /// Ends of long calls by their start: such a call is the host's own time, and the launch is its end.
+    /// Ends of long calls by their start: such a call is host time, and the launch is its end.
     long_calls: &'a BTreeMap<i64, i64>,
 }
 
