@@ -4,7 +4,7 @@ use crate::job;
 use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
 use crate::picture::{self, category_colour};
 use crate::sentence::{
-    autograd_wait, bounds, cut_files, launches, limit_word, sourced_finding, sourced_warning,
+    answers, autograd_wait, cut_files, launches, limit_word, sourced_finding, sourced_warning,
 };
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
@@ -25,8 +25,8 @@ pub fn analysis_text(analysis: &Analysis) -> String {
     for cut in cut_files(analysis) {
         writeln!(out, "{cut}").ok();
     }
-    for bound in bounds(analysis) {
-        writeln!(out, "{bound}").ok();
+    for answer in answers(analysis) {
+        writeln!(out, "{answer}").ok();
     }
     writeln!(
         out,
@@ -80,7 +80,7 @@ fn page(analysis: &Analysis) -> Page {
         facts: facts(analysis),
         findings: cut_files(analysis)
             .into_iter()
-            .chain(bounds(analysis))
+            .chain(answers(analysis))
             .chain(analysis.findings.iter().map(sourced_finding))
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),

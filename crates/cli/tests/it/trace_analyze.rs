@@ -243,3 +243,23 @@ fn a_damaged_trace_in_a_folder_is_named() {
         home.fails("trace analyze traces --strict", 3, &["cut.json is damaged: the file is truncated"]);
     assert!(!strict.stderr.contains("2 JSON files"), "{}", strict.stderr);
 }
+
+#[test]
+fn a_job_whose_ranks_wait_for_one_of_them_is_answered_by_that_rank() {
+    let home = Home::empty();
+    for rank in [0, 1] {
+        let step = |step: u32| {
+            let start = 1000 * step;
+            let arrival = start + if rank == 0 { 100 } else { 600 };
+            [
+                event("user_annotation", &format!("ProfilerStep#{step}"), 1, start, 1000),
+                event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 7, arrival, start + 700 - arrival),
+            ]
+        };
+        let events: Vec<String> = (0..4).flat_map(step).collect();
+        home.write(&format!("rank{rank}.json"), trace(Some((rank, 2)), &events));
+    }
+    let text = home.ok("trace analyze rank0.json rank1.json").stdout;
+    let job = text.find("the job: rank 1 arrives last in 4 of 4 collectives");
+    assert!(job.is_some_and(|job| Some(job) < text.find("rank 0: a step is bound by")), "{text}");
+}

@@ -142,6 +142,13 @@ fn saved_from(file: &FileFindings) -> String {
     }
 }
 
+/// Answers why training is slow: the finding of the job, if its ranks wait for one of them, and then what bounds each rank.
+pub(crate) fn answers(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    let job = analysis.job.as_ref().and_then(|job| job.finding.as_ref());
+    let job = job.map(|finding| format!("the job: {}", trace_finding(finding)));
+    job.into_iter().chain(bounds(analysis)).collect()
+}
+
 /// Describes what bounds each file of an analysis, after its rank where there are several.
 pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     let several = analysis.ranks.len() > 1;
