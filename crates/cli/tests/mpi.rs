@@ -292,7 +292,7 @@ fn a_rank_that_panics_ends_the_job_and_is_named() {
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     let said = text(&ended.stderr);
     assert!(said.contains("knockout: rank 1 of 3 on ") && said.contains(", step 3: "), "{said}");
-    assert!(said.contains("a test asked for it") && said.contains("please report it"), "{said}");
+    assert!(said.contains("a test requested it") && said.contains("please report it"), "{said}");
     assert_eq!(ended.status.code(), Some(1), "{said}");
 }
 
@@ -460,7 +460,7 @@ fn one_command_compares_several_numbers_of_ranks() {
         "RANKS",
         "DATA: data only",
         "hetero data, 4 ranks / dango data, 4 ranks",
-        "started anew in every round",
+        "interleaved, each restarted in",
     ] {
         assert!(report.contains(part), "{part:?} is not in\n{report}");
     }
