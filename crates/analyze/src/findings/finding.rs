@@ -126,7 +126,7 @@ pub enum TraceFinding {
         wait_us: f64,
         /// Median length of a step; `None` without steps.
         step_us: Option<f64>,
-        /// What holds the rank up; `None` where nothing in the trace explains it.
+        /// Cause of the delay; `None` where nothing in the trace explains it.
         delay: Option<Delay>,
     },
 }

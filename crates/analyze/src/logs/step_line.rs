@@ -28,7 +28,7 @@ impl Program {
     }
 }
 
-/// What a line states about time.
+/// Time information of one line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum StepTime {
     /// Seconds of a step: of the last one, or the mean since the line before.

@@ -40,7 +40,7 @@ fn differences(judged: &Judgement, found: &FileFindings) -> Vec<String> {
         ("communicating", judged.communication, bound.parts.communication_us / total_us),
         ("idle", judged.idle, idle),
     ] {
-        // Communication that the host does is no device's, and the script did not see it.
+        // Communication on the host is not device time, and the script does not count it.
         let is_host = what == "communicating"
             && own > wanted / 100.0
             && found.gpu.as_ref().is_none_or(|gpu| gpu.times.communication_us == 0.0);

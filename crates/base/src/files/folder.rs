@@ -311,7 +311,7 @@ fn make_folder(parent: &Handle, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Whether an error says that there is no such file.
+/// Returns whether an error means that the file does not exist.
 fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -28,7 +28,7 @@ pub(super) enum On {
     Nothing,
 }
 
-/// What a host thread does in a piece of its time, as far as the path is concerned.
+/// State of a host thread during one interval of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {
     Work,
