@@ -13,6 +13,8 @@ pub(crate) struct Ui {
     json: bool,
     quiet: bool,
     verbose: bool,
+    /// Whether only progress bars are shown: the command is a part of another one.
+    is_part: bool,
     #[cfg(feature = "lab")]
     threads: usize,
     /// The processes that were started together with this one.
@@ -39,10 +41,24 @@ impl Ui {
             json: global.json,
             quiet: global.quiet,
             verbose: global.verbose > 0,
+            is_part: false,
             #[cfg(feature = "lab")]
             threads: global.threads,
             #[cfg(feature = "lab")]
             ranks: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// Returns the output of a command that runs as a part of another one: progress bars only.
+    #[cfg(feature = "lab")]
+    pub(crate) fn part(&self) -> Self {
+        Self {
+            is_part: true,
+            json: self.json,
+            quiet: self.quiet,
+            verbose: false,
+            threads: self.threads,
+            ranks: self.ranks.clone(),
         }
     }
 
@@ -137,7 +153,7 @@ impl Ui {
 
     /// Prints text to standard output as it is.
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
-        if self.is_silent() {
+        if self.is_part || self.is_silent() {
             return Ok(());
         }
         let mut out = io::stdout().lock();
@@ -150,7 +166,7 @@ impl Ui {
 
     /// Prints a line on standard error, unless `--quiet`.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet && !self.is_silent() {
+        if !self.quiet && !self.is_part && !self.is_silent() {
             complain(text);
         }
     }
@@ -196,7 +212,7 @@ impl Ui {
     /// Returns a progress bar on standard error; without a terminal it prints a line a minute, with `--quiet` nothing.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let bar = self.bar(what, total, unit);
-        if !self.quiet && !self.is_silent() && !io::stderr().is_terminal() {
+        if !self.quiet && !self.is_part && !self.is_silent() && !io::stderr().is_terminal() {
             report_in_lines(&bar, what, unit);
         }
         bar

@@ -52,13 +52,18 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
     if let Some(path) = &args.html {
         output::check(path, OutputKind::Page, &[], args.force)?;
     }
-    let explanation = on_workers(|| explain(args, ui))?;
+    let explanation = explanation(args, ui)?;
     let page = || explanation_page(&explanation, &run_name(&args.run));
     if let Some(path) = &args.html {
         output::write_text(path, &page().to_html(), ui)?;
         ui.note(&format!("page: {}", path.display()));
     }
     ui.page(page, &explanation)
+}
+
+/// Explains the prediction of a request.
+pub(crate) fn explanation(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {
+    on_workers(|| explain(args, ui))
 }
 
 fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {

@@ -12,7 +12,7 @@ use knockout_predict::{
     Calibration, Folder, Hit, HitNotes, Linkage, PREDICTIONS, RegimeAccuracy, RunEntry, Summary,
 };
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Hits that text shows; the files have all of them.
 const PRINTED: usize = 10;
@@ -21,13 +21,13 @@ const SHOWN: usize = 100;
 
 /// Document of `predict`.
 #[derive(Debug, Clone, Serialize)]
-pub struct PredictionDocument<'a> {
+pub struct PredictionDocument {
     /// Version of this document: 1.
     pub schema: u32,
     /// Folder of the predictions.
-    pub out: &'a Path,
+    pub out: PathBuf,
     /// Description of the candidates.
-    pub what: &'a str,
+    pub what: String,
     /// Share of the candidates that was predicted.
     pub part: String,
     /// Number of candidates.
@@ -39,8 +39,8 @@ pub struct PredictionDocument<'a> {
     /// Mean prediction.
     pub mean: Option<f64>,
     /// Accuracy of each regime; empty where the runs were not opened.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub accuracy: &'a [RegimeAccuracy],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accuracy: Vec<RegimeAccuracy>,
     /// Highest predictions.
     pub top: Vec<HitDocument>,
     /// Lowest predictions.
@@ -111,28 +111,28 @@ impl HitDocument {
     }
 }
 
-impl<'a> PredictionDocument<'a> {
+impl PredictionDocument {
     /// Describes a finished folder and the tables that were written from it.
     pub fn of(
-        folder: &'a Folder,
+        folder: &Folder,
         summary: &Summary,
         genes: &GeneTable,
         notes: &HitNotes<'_>,
-        accuracy: &'a [RegimeAccuracy],
+        accuracy: &[RegimeAccuracy],
         files: Vec<PathBuf>,
     ) -> Self {
         let plan = folder.plan();
         let hits = |hits: Vec<Hit>| hits.iter().map(|hit| HitDocument::of(hit, genes, notes)).collect();
         Self {
             schema: 1,
-            out: folder.path(),
-            what: &plan.candidates.what,
+            out: folder.path().to_owned(),
+            what: plan.candidates.what.clone(),
             part: plan.part.to_string(),
             candidates: summary.candidates,
             scored: summary.scored(),
             left_out: summary.candidates - summary.scored(),
             mean: summary.mean(),
-            accuracy,
+            accuracy: accuracy.to_vec(),
             top: hits(summary.extremes.top()),
             bottom: hits(summary.extremes.bottom()),
             files,
@@ -141,7 +141,7 @@ impl<'a> PredictionDocument<'a> {
 }
 
 /// Returns the page of a folder of predictions.
-pub fn prediction_page(document: &PredictionDocument<'_>) -> Page {
+pub fn prediction_page(document: &PredictionDocument) -> Page {
     let left_out = (document.left_out > 0)
         .then(|| format!(" ({} candidates left out by filters)", count(document.left_out as usize)));
     let headline = format!(
@@ -173,7 +173,7 @@ pub fn prediction_page(document: &PredictionDocument<'_>) -> Page {
     }
 }
 
-fn hit_sections(document: &PredictionDocument<'_>) -> Vec<Section> {
+fn hit_sections(document: &PredictionDocument) -> Vec<Section> {
     let lists = [("highest", &document.top), ("lowest", &document.bottom)];
     let lists = lists.into_iter().filter(|(_, hits)| !hits.is_empty());
     lists
@@ -188,7 +188,7 @@ fn hit_sections(document: &PredictionDocument<'_>) -> Vec<Section> {
 }
 
 /// Returns sentences about the notes that the dataset has no data for.
-fn unknown_notes(document: &PredictionDocument<'_>) -> Vec<String> {
+fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let hits = || document.top.iter().chain(&document.bottom);
     let essential = hits()
         .any(|hit| hit.essential.is_none())
@@ -219,7 +219,7 @@ fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
 
 /// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs in each regime.
 pub fn hits_page(
-    document: &PredictionDocument<'_>,
+    document: &PredictionDocument,
     folder: &Folder,
     summary: &Summary,
     opened: &OpenRuns,

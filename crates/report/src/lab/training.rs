@@ -1,12 +1,12 @@
 //! The page of a run: curves over epochs or over the settings of a solver, predicted against measured.
 
-use super::accuracy::{error, scatter};
+use super::accuracy::{error, interval, scatter};
 use crate::page::{Chart, Column, Fact, Figure, Medium, Page, Scale, Section, Series, Table};
 use crate::units::{count, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::{Dataset, Manifest, Part, Split};
+use knockout_data::screen::{Dataset, Manifest, Part, Regime, Split};
 use knockout_models::Model;
 use knockout_predict::ValidationPredictions;
 use knockout_predict::baseline::Baseline;
@@ -125,10 +125,8 @@ impl TrainingReport {
         let batch = self.parameters.map_or_else(String::new, |_| format!(" batch {},", count(self.batch)));
         let mut sections = Vec::new();
         if !self.choices.is_empty() {
-            let table = Table::new([Column::name("chosen setting or figure"), Column::number("value")]);
-            let table = table
-                .with_rows(self.choices.iter().map(|choice| [choice.name.clone(), value_text(choice.value)]));
-            sections.push(Section::new("choices", "").with(table.limited(usize::MAX, 12)));
+            let section = Section::new("choices", "Chosen settings and figures");
+            sections.push(section.only(Medium::Html).with(self.choices_table().limited(usize::MAX, 12)));
         }
         if !self.tried.is_empty() {
             sections.push(
@@ -174,6 +172,29 @@ impl TrainingReport {
         }
     }
 
+    /// Returns the settings that a solver chose and its figures, by name.
+    pub fn choices_table(&self) -> Table {
+        let table = Table::new([Column::name("chosen setting or figure"), Column::number("value")]);
+        table.with_rows(self.choices.iter().map(|choice| [choice.name.clone(), value_text(choice.value)]))
+    }
+
+    /// Returns the accuracy on sets with new genes, where the solver measured it on folds of genes.
+    fn new_genes(&self) -> Option<String> {
+        let value = |regime: Regime, name: &str| {
+            let name = format!("regimes.{}.{name}", regime.name());
+            self.choices.iter().find(|choice| choice.name == name).map(|choice| choice.value)
+        };
+        let regimes = [Regime::OneNew, Regime::SeveralNew].into_iter().filter_map(|regime| {
+            let pearson = value(regime, "pearson")?;
+            let bounds = interval(value(regime, "low"), value(regime, "high"));
+            Some(format!("{} {pearson:.4} {bounds}", regime.title()))
+        });
+        let regimes: Vec<String> = regimes.collect();
+        let regimes = regimes.join(", ");
+        (!regimes.is_empty())
+            .then(|| format!("held-out genes inside the training part: Pearson for {regimes}"))
+    }
+
     fn findings(&self) -> Vec<String> {
         let lines = &self.summary.lines;
         let best =
@@ -192,6 +213,7 @@ impl TrainingReport {
                 ridge.unwrap_or_default()
             ));
         }
+        findings.extend(self.new_genes());
         findings.extend(self.end.map(|end| {
             let why = match end {
                 End::Solved => "solved",

@@ -5,7 +5,7 @@
 
 use super::markup::escape;
 use super::table::{Bar, ColumnKind, Mark};
-use super::{Block, Cell, Column, Medium, Page, Section, Table};
+use super::{Block, Cell, Column, Medium, Page, Panel, Section, Table};
 use std::fmt::Write as _;
 
 const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("charts.css")];
@@ -51,6 +51,16 @@ impl Page {
         }
         if let Some(picture) = &self.picture {
             write!(out, "<div class=\"picture\">\n{}</div>\n", picture.draw()).ok();
+        }
+        if !self.panels.is_empty() {
+            out.push_str("<div class=\"figures\">\n");
+            for panel in &self.panels {
+                match panel {
+                    Panel::Section(section) => draw_section(&mut out, section),
+                    Panel::Figure(figure) => out.push_str(&figure.draw()),
+                }
+            }
+            out.push_str("</div>\n");
         }
         for section in &sections {
             draw_section(&mut out, section);
@@ -142,6 +152,13 @@ fn draw_section(out: &mut String, section: &Section) {
                 writeln!(out, "<p class=\"soft\">{}</p>", escape(text)).ok();
             }
             Block::List(items) => list(out, items),
+            Block::Links(links) => {
+                out.push_str("<ul class=\"plain\">");
+                for (name, path) in links {
+                    write!(out, "<li><a href=\"{}\">{}</a></li>", escape(path), escape(name)).ok();
+                }
+                out.push_str("</ul>\n");
+            }
             Block::Table(table) => draw_table(out, table),
             Block::Diagram(diagram) => diagram.draw(out),
             Block::HeatMap(map) => map.draw(out),
@@ -313,6 +330,7 @@ mod tests {
                     .note(HOSTILE)
                     .with(HOSTILE)
                     .with(vec![text()])
+                    .with(Block::Links(vec![(text(), text())]))
                     .with(table)
                     .with(diagram)
                     .with(HeatMap {
@@ -346,6 +364,7 @@ mod tests {
                 }),
             ],
             picture: Some(Figure::Chart(Chart { title: text(), ..Chart::default() })),
+            panels: vec![Panel::Section(Section::new("panel", HOSTILE).with(HOSTILE))],
             next: vec![text()],
         }
     }

@@ -1,7 +1,7 @@
 //! Pages and tables as Markdown.
 
 use super::table::ColumnKind;
-use super::{Block, Cell, Column, Mark, Medium, Page, Table};
+use super::{Block, Cell, Column, Mark, Page, Table};
 use std::fmt::Write as _;
 
 impl Page {
@@ -17,7 +17,7 @@ impl Page {
             let table = Table::new([Column::text(""), Column::text("")]).with_rows(rows);
             writeln!(out, "{}", table.to_markdown()).ok();
         }
-        for section in self.sections.iter().filter(|section| section.medium != Medium::Html) {
+        for section in self.text_sections() {
             if !section.title.is_empty() {
                 writeln!(out, "## {}\n", markdown_cell(&section.title)).ok();
             }
@@ -25,6 +25,10 @@ impl Page {
                 match block {
                     Block::Text(text) => writeln!(out, "{}\n", markdown_cell(text)).unwrap_or_default(),
                     Block::List(items) => list(&mut out, items),
+                    Block::Links(links) => {
+                        let link = |(name, path): &(String, String)| format!("[{name}]({path})");
+                        list(&mut out, &links.iter().map(link).collect::<Vec<_>>());
+                    }
                     Block::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
                     Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => {}
                 }

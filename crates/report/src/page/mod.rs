@@ -37,12 +37,34 @@ pub struct Page {
     pub findings: Vec<String>,
     /// Figure above the sections.
     pub picture: Option<Figure>,
+    /// Cards above the sections, two beside each other where there is room.
+    pub panels: Vec<Panel>,
     /// Sections of tables and pictures.
     pub sections: Vec<Section>,
     /// Charts, two beside each other where there is room.
     pub figures: Vec<Figure>,
     /// Commands to run next, each with its purpose. Text between backticks is code.
     pub next: Vec<String>,
+}
+
+impl Page {
+    /// Returns the sections that text and Markdown show, those of the panels first.
+    fn text_sections(&self) -> impl Iterator<Item = &Section> {
+        let panels = self.panels.iter().filter_map(|panel| match panel {
+            Panel::Section(section) => Some(section),
+            Panel::Figure(_) => None,
+        });
+        panels.chain(&self.sections).filter(|section| section.medium != Medium::Html)
+    }
+}
+
+/// A card of a page that is read at one glance.
+#[derive(Debug, Clone)]
+pub enum Panel {
+    /// Tables and sentences, also in text and Markdown.
+    Section(Section),
+    /// A chart, in HTML.
+    Figure(Figure),
 }
 
 /// A figure with its name.
@@ -123,6 +145,8 @@ pub enum Block {
     Text(String),
     /// Sentences, one item each. Text between backticks is code.
     List(Vec<String>),
+    /// Links to other files: name, and path relative to the page.
+    Links(Vec<(String, String)>),
     /// A table.
     Table(Table),
     /// Nodes and edges.

@@ -1,6 +1,6 @@
 //! A page as text for a terminal.
 
-use super::{Block, Column, Medium, Page, Section, Table};
+use super::{Block, Column, Page, Section, Table};
 use std::fmt::Write as _;
 
 impl Page {
@@ -33,7 +33,7 @@ impl Page {
     }
 
     fn write_sections(&self, out: &mut String, indent: &str) {
-        for section in self.sections.iter().filter(|section| section.medium != Medium::Html) {
+        for section in self.text_sections() {
             section.write_text(out, indent);
         }
         if !self.warnings.is_empty() {
@@ -54,6 +54,12 @@ impl Section {
                 Block::List(items) => {
                     for item in items {
                         writeln!(out, "{indent}- {item}").ok();
+                    }
+                    None
+                }
+                Block::Links(links) => {
+                    for (name, path) in links {
+                        writeln!(out, "{indent}{name}: {path}").ok();
                     }
                     None
                 }

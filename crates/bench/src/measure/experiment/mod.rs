@@ -55,8 +55,6 @@ pub const FEWEST_ROUNDS: u64 = 3;
 pub enum Ablation {
     /// None.
     Off,
-    /// The first model's: a demonstration has two minutes.
-    First,
     /// All models'.
     All,
 }
@@ -106,7 +104,6 @@ impl<'s> Experiment<'s> {
         let mut cells = Cells::new(&variants, request, subject)?;
         let ablated = match request.ablation {
             Ablation::Off => 0,
-            Ablation::First => 1,
             Ablation::All => configs.len(),
         };
         let mut switches = Vec::new();

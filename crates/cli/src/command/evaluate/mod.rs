@@ -99,6 +99,12 @@ struct Seeds {
 }
 
 pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
+    let evaluation = evaluation(args, ui)?;
+    ui.page(|| evaluation_page(&evaluation), &evaluation)
+}
+
+/// Evaluates the runs or files of a request.
+pub(crate) fn evaluation(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationDocument> {
     if args.runs.is_empty() && args.predictions.is_none() {
         return Err(request_error("name the folder of a run, or a file with --predictions"));
     }
@@ -107,7 +113,7 @@ pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
     } else {
         on_workers(|| runs::subject(args, ui))?
     };
-    report(&subject, args, ui)
+    document(&subject, args)
 }
 
 fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<EvaluationSubject> {
@@ -207,8 +213,8 @@ fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
     (0..own.len()).map(|index| if is_taken(index) { by_path(index) } else { own[index].clone() }).collect()
 }
 
-/// Evaluates and prints.
-fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<()> {
+/// Evaluates predictions.
+fn document(subject: &EvaluationSubject, args: &EvaluateArgs) -> Result<EvaluationDocument> {
     let bootstrap = &args.bootstrap.bootstrap();
     let mut models: Vec<Model<'_>> =
         subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
@@ -240,7 +246,7 @@ fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<(
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
-    let shown = EvaluationDocument {
+    Ok(EvaluationDocument {
         schema: 1,
         split: scheme,
         split_seed: description.split.seed,
@@ -257,6 +263,5 @@ fn report(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<(
         bounds,
         coverage: subject.coverage.clone(),
         prior_knowledge: subject.prior_knowledge.clone(),
-    };
-    ui.page(|| evaluation_page(&shown), &shown)
+    })
 }

@@ -60,9 +60,6 @@ pub(crate) struct ExperimentArgs {
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
     ablate: bool,
-    /// Measure the switches of the first model only: a demonstration has two minutes.
-    #[arg(skip)]
-    ablates_first_only: bool,
     /// Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "ablate", value_parser = clap::value_parser!(u64).range(1..=4096))]
     ranks: Vec<u64>,
@@ -96,9 +93,6 @@ pub(crate) struct ExperimentArgs {
     overrides: super::overrides::Overrides,
 }
 
-/// Time that a demonstration measures for.
-const DEMO_TIME: Duration = Duration::from_secs(50);
-
 /// A finished experiment.
 pub(crate) struct Finished {
     pub(crate) experiment: Experiment,
@@ -122,32 +116,6 @@ pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
         return Err(Failure::verdict(INTERRUPTED, message));
     }
     Ok(())
-}
-
-impl ExperimentArgs {
-    /// The experiment that ends a demonstration.
-    pub(crate) fn of_demo(dir: &Path, out: &Path) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            models: Vec::new(),
-            start: StartArgs::default(),
-            modes: Vec::new(),
-            processors: Vec::new(),
-            ablate: true,
-            ablates_first_only: true,
-            ranks: Vec::new(),
-            launcher: String::new(),
-            round: None,
-            round_out: None,
-            rounds: 9,
-            max_time: Some(DEMO_TIME),
-            steps: 2,
-            warmup: 1,
-            choices: Choices::default(),
-            out: Some(out.to_owned()),
-            overrides: super::overrides::Overrides { keys: Vec::new() },
-        }
-    }
 }
 
 /// Measures everything and writes the folder.
@@ -217,11 +185,7 @@ fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> 
             ..ExperimentPlan::default()
         },
         only_round: only_round.map(|(round, _)| round),
-        ablation: match (args.ablate, args.ablates_first_only) {
-            (false, _) => Ablation::Off,
-            (true, true) => Ablation::First,
-            (true, false) => Ablation::All,
-        },
+        ablation: if args.ablate { Ablation::All } else { Ablation::Off },
         dataset_folder: args.dir.clone(),
         out: match (only_round, &args.out) {
             (Some((_, out)), _) => out.to_owned(),

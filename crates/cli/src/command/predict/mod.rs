@@ -172,11 +172,19 @@ impl CandidateArgs {
 pub(crate) fn run(args: &PredictArgs, ui: &Ui) -> Result<()> {
     match &args.command {
         Some(PredictCommand::Merge(merge)) => merge::run(merge, ui),
-        None => on_workers(|| predict(args, ui)),
+        None => {
+            let document = predictions(args, ui)?;
+            ui.page(|| prediction_page(&document), &document)
+        }
     }
 }
 
-fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
+/// Predicts the candidates of a request.
+pub(crate) fn predictions(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
+    on_workers(|| predict(args, ui))
+}
+
+fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let Some(out) = &args.out else {
         return Err(request_error("name the folder of predictions with --out DIR"));
     };
@@ -261,7 +269,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
                 output::write_text(path, &page.to_html(), ui)?;
                 ui.note(&format!("page: {}", path.display()));
             }
-            ui.page(|| prediction_page(&document), &document)
+            Ok(document)
         }
     }
 }
@@ -275,12 +283,7 @@ struct Trust<'a> {
 }
 
 /// Writes the tables of a finished folder and returns its summary.
-fn finish<'a>(
-    folder: &'a Folder,
-    summary: &Summary,
-    trust: &Trust<'a>,
-    csv: bool,
-) -> Result<PredictionDocument<'a>> {
+fn finish(folder: &Folder, summary: &Summary, trust: &Trust<'_>, csv: bool) -> Result<PredictionDocument> {
     let genes = trust.dataset.cell.genes();
     let (top, bottom) = (summary.extremes.top(), summary.extremes.bottom());
     let notes = HitNotes::new(trust.dataset, trust.split, top.iter().chain(&bottom));

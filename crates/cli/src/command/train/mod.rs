@@ -320,6 +320,9 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     let choices = run.choices().iter().map(|choice| (&choice.name[..], choice.value)).collect();
     let trained = TrainingDocument { schema: 1, run: &folder, ended: end.name(), choices, last };
     ui.page(|| report.page(), &trained)?;
+    if ui.says_details() && !run.choices().is_empty() {
+        ui.detail(&report.choices_table().to_text());
+    }
     ended(end, &folder)
 }
 
