@@ -4,7 +4,7 @@
 //! counters and addresses, or spills broadcast values to memory. On a core whose other hardware thread is busy the instruction rate
 //! is the limit, and the loop takes that much longer.
 
-use super::lanes::VectorBlock;
+use super::VectorBlock;
 use std::arch::asm;
 use std::arch::x86_64::{
     __m256, _mm256_castpd_ps, _mm256_castps_pd, _mm256_permute2f128_ps, _mm256_unpackhi_pd,

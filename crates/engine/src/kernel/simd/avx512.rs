@@ -1,6 +1,6 @@
 //! Operations with an AVX-512 instruction that the compiler does not find by itself: parts of exponentials, transposed blocks.
 
-use super::lanes::VectorBlock;
+use super::VectorBlock;
 use std::arch::x86_64::{
     __m512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_ps, _mm512_reduce_ps, _mm512_scalef_ps,
     _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,

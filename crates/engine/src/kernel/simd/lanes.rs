@@ -3,9 +3,6 @@
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 
-/// As many rows of two vectors as a vector has lanes.
-pub(super) type VectorBlock<const L: usize> = [[[f32; L]; 2]; L];
-
 /// `a * b + c`, in one rounding where the instruction set has it.
 #[inline(always)]
 pub(crate) fn multiply_add<const L: usize, const FUSED: bool>(
