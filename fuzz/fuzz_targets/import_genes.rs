@@ -2,7 +2,7 @@
 #![no_main]
 
 use knockout_data::cell::GeneTable;
-use knockout_sources::import::annotations::{self, AnnotationFile, Sizes, gaf, gmt, json};
+use knockout_sources::import::annotations::{self, AnnotationFile, TermSizes, gaf, gmt, json};
 use knockout_sources::import::features::{npy, table};
 use knockout_sources::import::genes::{aliases, list, sgd};
 use knockout_sources::import::names::Names;
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         let (names, listed) = (Names::new(&genes), Source::bytes("list", b"YAL001C\nYAL002W\n"));
         table::read(&source, &names, 2, None, &[], None).ok();
         npy::read(&source, &listed, &names, 2, "f").ok();
-        let options = gaf::Options { aspect: &[], evidence: &[], without: None };
+        let options = gaf::GafOptions { aspect: &[], evidence: &[], without: None };
         let read = [
             annotations::table::read(&source, &names, None, None, None),
             gmt::read(&source, &names),
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         // What was read is a set of annotations, or there is nothing in it.
         for file in read.into_iter().flatten() {
             let is_empty = file.pair_count() == 0;
-            let found = AnnotationFile::finish(file, "n", genes.len(), Sizes { least: 1, most: None });
+            let found = AnnotationFile::finish(file, "n", genes.len(), TermSizes { least: 1, most: None });
             assert_eq!(found.is_err(), is_empty);
         }
     }

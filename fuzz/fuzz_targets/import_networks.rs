@@ -17,17 +17,17 @@ fuzz_target!(|data: &[u8]| {
     let found = match choice % 7 {
         0 => {
             let (thresholds, entries) = (&BTreeMap::new(), Entries::Two);
-            let options = string::Options { channels: &[], threshold: 0, thresholds, prefix: None, taxon: 4932, entries };
+            let options = string::StringOptions { channels: &[], threshold: 0, thresholds, prefix: None, taxon: 4932, entries };
             string::read(&source, &names, &options)
         }
         1 => dango::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names, None, Entries::One),
         2 => sgd::read(&source, &names, "n", Evidence::Physical, Entries::Two),
         3 => biogrid::read(&source, &names, "n", Evidence::Physical, 559_292, Entries::Two),
-        4 => tflink::read(&source, &names, "n", tflink::Scale::All),
+        4 => tflink::read(&source, &names, "n", tflink::EvidenceScale::All),
         5 => matrix::read(&source, &names, "n"),
         _ => {
             let heading = if choice & 8 == 0 { edges::Heading::Named } else { edges::Heading::Numbered };
-            let options = edges::Options {
+            let options = edges::EdgeTableOptions {
                 name: "n",
                 source: None,
                 target: None,

@@ -3,7 +3,7 @@
 
 use knockout_data::cell::GeneTable;
 use knockout_sources::import::names::Names;
-use knockout_sources::import::screens::{Alleles, Choice, Collector, Duplicates, Sink, emap, sga, table};
+use knockout_sources::import::screens::{Alleles, RowChoice, MeasurementCollector, Duplicates, ScreenSink, emap, sga, table};
 use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ fuzz_target!(|data: &[u8]| {
     let Ok(genes) = GeneTable::from_systematic(["YAL001C", "YAL002W", "YAL003W", "YDL227C"]) else { return };
     let names = Names::new(&genes);
     let source = Source::bytes("fuzz", bytes);
-    let mut collector = Collector::new(Duplicates::Mean);
-    let all = Choice { source: "fuzz", alleles: Alleles::All, orders: &[] };
-    let sink = Sink::new(&names, &genes, all, &mut collector);
+    let mut collector = MeasurementCollector::new(Duplicates::Mean);
+    let all = RowChoice { source: "fuzz", alleles: Alleles::All, orders: &[] };
+    let sink = ScreenSink::new(&names, &genes, all, &mut collector);
     let read = match choice % 4 {
         0 => sga::read_kuzmin(&source, sink),
         1 => sga::read_costanzo(&source, sink),
         2 => emap::read(&source, sink),
         _ => {
             let columns = ["a".to_owned(), "b".to_owned()];
-            let options = table::Options {
+            let options = table::ScoreTableOptions {
                 genes: &columns,
                 query: 1,
                 score: "score",

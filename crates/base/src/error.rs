@@ -55,7 +55,7 @@ struct Inner {
 }
 
 impl Error {
-    /// Creates an error of a class; the message says what to do next.
+    /// Creates an error of a class; the message names the next step.
     pub fn new(class: Class, message: impl Into<String>) -> Self {
         let message = message.into();
         Self(Box::new(Inner { class, message, path: None, line: None, key: None, source: None }))
@@ -231,7 +231,7 @@ impl<T> IoContext<T> for io::Result<T> {
     }
 }
 
-/// An input or output error by itself says nothing about the request; see [`class_of_path`] for paths that users name.
+/// An input or output error by itself is not one of the request; see [`class_of_path`] for paths that users name.
 impl Classified for io::Error {
     fn class(&self) -> Class {
         Class::Failure

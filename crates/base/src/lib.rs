@@ -5,7 +5,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`error`] | the error of the program, whose class decides the exit code |
-//! | [`files`] | files and folders that are whole or absent |
+//! | [`files`] | files and folders that are complete or absent |
 //! | [`memory`] | memory of the machine, and refusal of requests that exceed it |
 //! | [`config`] | defaults in a struct, changes as `a.b=value` |
 //! | [`random`] | random numbers that are the same on every machine |

@@ -6,7 +6,7 @@
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, EnvOpenOptions};
-use knockout_data::lmdb::{Reader, Writer};
+use knockout_data::lmdb::{LmdbWriter, Reader};
 use std::error::Error;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn write(folder: &Path, count: u64, bytes: usize) -> Result<(), Box<dyn Error>> {
-    let mut writer = Writer::open(folder, 4 << 30)?;
+    let mut writer = LmdbWriter::open(folder, 4 << 30)?;
     let mut transaction = writer.begin()?;
     for row in 0..count {
         transaction.append(&row.to_be_bytes(), &vec![row as u8; bytes])?;

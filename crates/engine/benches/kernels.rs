@@ -3,8 +3,8 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use knockout_base::random::Rng;
 use knockout_engine::kernel::{
-    Activation, Affine, Attended, Block, Csr, DistinctEdges, EdgeLoss, Graph, Layout, NormScale, Pairwise,
-    PairwiseOutput, Pool, Scalar, SelfAttention, SharedRows, Spmm, Store, Term,
+    Activation, Affine, Attended, Block, Csr, DistinctEdges, EdgeLoss, Graph, Layout, LinearTerm, NormScale,
+    Pairwise, PairwiseOutput, Pool, Scalar, SelfAttention, SharedRows, Spmm, StoreMode,
 };
 
 const ROWS: usize = 6_607;
@@ -44,7 +44,7 @@ fn kernels(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(EDGES as u64));
     let task =
         Spmm { matrix: &graph.incoming, width: WIDTH, input: &x, column_weight: None, row_weight: None };
-    group.bench_function("spmm", |bencher| bencher.iter(|| f32::spmm(&task, Store::Set, &mut out)));
+    group.bench_function("spmm", |bencher| bencher.iter(|| f32::spmm(&task, StoreMode::Set, &mut out)));
     let target = DistinctEdges::of(&graph);
     let task = EdgeLoss {
         matrix: &target.outgoing,
@@ -64,10 +64,10 @@ fn kernels(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group("flop");
     group.throughput(Throughput::Elements((2 * ROWS * WIDTH * WIDTH) as u64));
-    let term = Term { rows: &x, depth: WIDTH, weight: &weight, layout: Layout::OutIn };
+    let term = LinearTerm { rows: &x, depth: WIDTH, weight: &weight, layout: Layout::OutIn };
     group.bench_function("linear", |bencher| {
         bencher.iter(|| {
-            f32::linear(&[term], Some(&bias[..WIDTH]), Activation::Relu, Store::Set, &mut out, WIDTH);
+            f32::linear(&[term], Some(&bias[..WIDTH]), Activation::Relu, StoreMode::Set, &mut out, WIDTH);
         });
     });
     group.bench_function("weight gradient", |bencher| {

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Tape};
-use knockout_models::{Dango, DangoNetwork, LossAt, SelfLoops};
+use knockout_models::{Dango, DangoNetwork, LossAt, Model, SelfLoopChoice};
 use knockout_sources::synth::{Config, synthesise};
 
 fn step(criterion: &mut Criterion) {
@@ -10,7 +10,7 @@ fn step(criterion: &mut Criterion) {
     config.screen.samples = 10_000;
     let dataset = synthesise(&config, 0, "yeast", "cargo bench", &|_| ()).expect("the preset is sound");
     let networks = dataset.cell.networks().iter().filter(|network| network.name().starts_with("string"));
-    let networks = networks.map(|network| DangoNetwork::of(network, SelfLoops::AsStored, 0.1)).collect();
+    let networks = networks.map(|network| DangoNetwork::of(network, SelfLoopChoice::AsStored, 0.1)).collect();
     let mut model = Dango::<f32>::new(dataset.cell.genes().len(), networks, 64, 4, 0);
     let mut optimiser = AdamW::new(AdamWConfig::default(), model.parameters());
     let mut gradients = Gradients::zeros(model.parameters());
@@ -21,7 +21,7 @@ fn step(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut tape = Tape::new(model.parameters());
                 let forward = model.forward(&mut tape, sets);
-                let loss = model.loss(&mut tape, &forward, &targets, alpha, LossAt::default());
+                let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);
                 let norm = gradients.norm();

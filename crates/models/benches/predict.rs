@@ -6,7 +6,7 @@ use knockout_base::random::Rng;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::Tape;
-use knockout_models::{Dango, DangoNetwork, Input, Model, SelfLoops};
+use knockout_models::{Dango, DangoNetwork, Input, Model, SelfLoopChoice};
 use knockout_sources::synth::{Config, synthesise};
 
 const COUNT: usize = 1 << 15;
@@ -17,7 +17,7 @@ fn score(criterion: &mut Criterion) {
     let dataset = synthesise(&config, 0, "yeast", "cargo bench", &|_| ()).expect("the preset is sound");
     let genes = dataset.cell.genes().len() as u32;
     let networks = dataset.cell.networks().iter().filter(|network| network.name().starts_with("string"));
-    let networks = networks.map(|network| DangoNetwork::of(network, SelfLoops::AsStored, 0.1)).collect();
+    let networks = networks.map(|network| DangoNetwork::of(network, SelfLoopChoice::AsStored, 0.1)).collect();
     let model = Dango::<f32>::new(genes as usize, networks, 64, 4, 0);
     let mut neighbours = GeneSets::default();
     for at in 0..COUNT as u32 {

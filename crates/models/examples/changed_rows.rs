@@ -7,8 +7,8 @@ use knockout_base::random::Rng;
 use knockout_data::cell::{Edge, GeneSets, GeneSetsRef, Network};
 use knockout_engine::kernel::Activation;
 use knockout_models::{
-    Aggregation, ChangedRows, Hetero, HeteroNetwork, HeteroOptions, NormKind, ScoreCombination, SelfLoops,
-    sharing_order,
+    Aggregation, ChangedRows, Hetero, HeteroNetwork, HeteroOptions, NormKind, ScoreCombination,
+    SelfLoopChoice, sharing_order,
 };
 use knockout_sources::synth::{Config, synthesise};
 
@@ -37,7 +37,7 @@ fn main() {
     for (title, both) in [("as stored", false), ("both directions of every edge", true)] {
         let networks = dataset.cell.networks().iter().enumerate().map(|(place, network)| {
             let network = if both { both_ways(network) } else { network.clone() };
-            HeteroNetwork::of(&network, place, SelfLoops::AsStored)
+            HeteroNetwork::of(&network, place, SelfLoopChoice::AsStored)
         });
         let model = Hetero::<f32>::new(dataset.cell.genes().len(), networks.collect(), options.clone(), 0);
         println!("{title}: share of {SAMPLES} samples' rows that changed, in %");

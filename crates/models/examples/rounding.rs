@@ -11,7 +11,9 @@ use knockout_data::cell::{Cell, Deletion, GeneId};
 use knockout_engine::grad::{Gradients, Tape};
 use knockout_engine::kernel::Scalar;
 use knockout_models::loss::interaction_loss;
-use knockout_models::{AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
+use knockout_models::{
+    AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, Input, Model, Route, SelfLoopChoice,
+};
 use knockout_sources::synth::{Config, synthesise};
 use std::sync::Arc;
 
@@ -39,10 +41,9 @@ struct Found {
 
 impl Found {
     fn of<T: Scalar>(cell: &Arc<Cell>, sets: GeneSetsRef<'_>, route: Route) -> Self {
-        let networks =
-            cell.networks().iter().enumerate().map(|(place, network)| {
-                HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network)
-            });
+        let networks = cell.networks().iter().enumerate().map(|(place, network)| {
+            HeteroNetwork::of(network, place, SelfLoopChoice::AsStored).indexed(network)
+        });
         let options = HeteroOptions { route, ..options() };
         let model = Hetero::<T>::new(cell.genes().len(), networks.collect(), options, 1);
         let mut processor = Processor::new(cell, ProcessorKind::Perturbation, sets.len());

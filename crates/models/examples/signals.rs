@@ -10,7 +10,7 @@ use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Gradients, Tape};
 use knockout_models::loss::{LossPrecision, interaction_loss};
-use knockout_models::{AggregationWeights, HeteroOptions, Input, ModelOptions};
+use knockout_models::{AggregationWeights, HeteroOptions, Input, Model, ModelOptions};
 use knockout_sources::synth::{Config, synthesise};
 
 /// A stage of the forward pass: its rows, `[rows, width]`.

@@ -31,7 +31,7 @@ mod sharing;
 mod testing;
 mod transformer;
 
-pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, NetworkChoice};
+pub use dango::{Dango, DangoForward, DangoNetwork, DangoOptions, NetworkChoice};
 pub use hetero::{
     Aggregation, AggregationWeights, ChangedRows, DifferenceScale, Hetero, HeteroForward, HeteroNetwork,
     HeteroOptions, HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind, ReadoutVars, Route,
@@ -40,7 +40,7 @@ pub use hetero::{
 pub use init::Init;
 pub use loss::{LossAt, RecordedLoss, ShardAt};
 pub use model::{FixedScorer, Forward, Input, Model};
-pub use network::{SelfLoops, StringChannels, string_lambda};
+pub use network::{SelfLoopChoice, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
 pub use options::{ModelOptions, SizeEstimate};
 pub use registry::{MODELS, ModelConfig, ModelEntry, Solver};

@@ -5,32 +5,33 @@ use knockout_base::error::Result;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
+use knockout_engine::kernel::Scalar;
 
-/// A model that scores sets of deleted genes.
-pub trait Model: Send + Sync {
+/// A model that scores sets of deleted genes. Training runs in `f32`; gradients are checked in `f64`.
+pub trait Model<T: Scalar = f32>: Send + Sync {
     /// Returns its name on the command line and in reports.
     fn name(&self) -> &'static str;
 
     /// Returns the trained parameters.
-    fn parameters(&self) -> &Parameters<f32>;
+    fn parameters(&self) -> &Parameters<T>;
 
     /// Returns the trained parameters, mutable.
-    fn parameters_mut(&mut self) -> &mut Parameters<f32>;
+    fn parameters_mut(&mut self) -> &mut Parameters<T>;
 
     /// Records the prediction for every set.
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward;
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, input: Input<'a, '_>) -> Forward;
 
     /// Returns the loss of its scores, one of [`crate::loss::LOSSES`].
-    fn score_loss(&self) -> &ScoreLoss<f32>;
+    fn score_loss(&self) -> &ScoreLoss<T>;
 
     /// Records the loss of a forward pass: `targets` are standardised scores, one per set.
     ///
     /// A model with terms of its own adds them here and in [`Model::loss_without_samples`].
     fn loss<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         forward: &Forward,
-        targets: &'a [f32],
+        targets: &'a [T],
         at: LossAt,
     ) -> RecordedLoss {
         self.score_loss().record(tape, forward.rows(), targets, at, None)
@@ -49,9 +50,9 @@ pub trait Model: Send + Sync {
     /// Records the terms that samples enter, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
     fn loss_of_rows<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         rows: &[Var],
-        targets: &'a [f32],
+        targets: &'a [T],
         at: LossAt,
     ) -> RecordedLoss {
         let (&predictions, rest) = rows.split_first().expect("rows of a loss that couples them");
@@ -62,7 +63,7 @@ pub trait Model: Send + Sync {
     /// Records the other terms of such a loss, which no sample enters.
     fn loss_without_samples<'a>(
         &'a self,
-        _tape: &mut Tape<'a, f32>,
+        _tape: &mut Tape<'a, T>,
         _forward: &Forward,
         _at: LossAt,
     ) -> Option<RecordedLoss> {
@@ -85,7 +86,7 @@ pub trait Model: Send + Sync {
     }
 
     /// Returns copies of the buffers of its loss by name; a checkpoint saves them.
-    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
+    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<T>)> {
         self.score_loss().buffers()
     }
 
@@ -94,8 +95,8 @@ pub trait Model: Send + Sync {
         &mut self,
         name: &str,
         state: BufferState,
-        features: &[f32],
-        labels: &[f32],
+        features: &[T],
+        labels: &[T],
     ) -> Result<Restored> {
         self.score_loss().restore(name, state, features, labels)
     }

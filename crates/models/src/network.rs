@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Whether every gene counts among its own neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SelfLoops {
+pub enum SelfLoopChoice {
     /// Where the network has a self-loop.
     #[default]
     AsStored,
@@ -79,12 +79,12 @@ pub(crate) fn check_any(model: &str, cell: &Cell) -> Result<()> {
 }
 
 /// A network of a cell.
-pub(crate) fn graph_of(network: &Network, self_loops: SelfLoops) -> Graph {
+pub(crate) fn graph_of(network: &Network, self_loops: SelfLoopChoice) -> Graph {
     graph(network.gene_count(), self_loops, |gene| network.outgoing().row(gene).to_vec())
 }
 
 /// The union of several networks: each edge once, however often it occurs.
-pub(crate) fn merged_graph(networks: &[&Network], self_loops: SelfLoops) -> Graph {
+pub(crate) fn merged_graph(networks: &[&Network], self_loops: SelfLoopChoice) -> Graph {
     let genes = networks.first().map_or(0, |network| network.gene_count());
     graph(genes, self_loops, |gene| {
         let mut targets: Vec<u32> =
@@ -95,11 +95,11 @@ pub(crate) fn merged_graph(networks: &[&Network], self_loops: SelfLoops) -> Grap
     })
 }
 
-fn graph(genes: usize, self_loops: SelfLoops, targets: impl Fn(usize) -> Vec<u32>) -> Graph {
+fn graph(genes: usize, self_loops: SelfLoopChoice, targets: impl Fn(usize) -> Vec<u32>) -> Graph {
     let (mut offsets, mut columns) = (vec![0u32], Vec::new());
     for gene in 0..genes {
         columns.extend(targets(gene));
-        if self_loops == SelfLoops::Add {
+        if self_loops == SelfLoopChoice::Add {
             columns.push(gene as u32);
         }
         offsets.push(columns.len() as u32);

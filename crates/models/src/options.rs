@@ -1,6 +1,6 @@
 //! The interface between a model and its configuration.
 
-use crate::loss::LossConfig;
+use crate::loss::{LossConfig, LossPrecision};
 use crate::model::Model;
 use knockout_base::error::Result;
 use knockout_data::batch::ProcessorKind;
@@ -29,7 +29,7 @@ pub trait ModelOptions:
     fn check(&self, cell: &Cell) -> Result<()>;
 
     /// Builds the model with its initial values. The options have been checked.
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>>;
+    fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>>;
 
     /// Estimates the size of the model before anything is allocated: sizes beyond the memory are refused. A lower bound is enough.
     fn size_estimate(&self, _cell: &Cell) -> SizeEstimate {

@@ -20,6 +20,22 @@ pub(crate) fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {
     Graph::from_outgoing(Csr::new(&offsets, &columns, rows).expect("edges between rows"))
 }
 
+/// Returns the graph of a case's edges: all sources, then all targets.
+pub(crate) fn case_graph(case: &Case, edges: &str, rows: usize) -> Graph {
+    let edges = case.indices(edges);
+    let (sources, targets) = edges.split_at(edges.len() / 2);
+    let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
+    graph(rows, &edges)
+}
+
+/// Returns the offsets and genes of a case's sets, and their targets.
+pub(crate) fn case_batch<T: Scalar>(case: &Case) -> (Vec<u32>, Vec<u32>, Vec<T>) {
+    let targets = case.f64("input.targets").iter().map(|&value| T::of(value));
+    let [offsets, genes] =
+        ["offsets", "genes"].map(|name| case.indices(&format!("input.perturbation.{name}")));
+    (offsets, genes, targets.collect())
+}
+
 /// Gives every parameter the values of its name in a case.
 pub(crate) fn fill<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
     let names: Vec<String> = parameters.iter().map(|entry| entry.name().to_owned()).collect();
@@ -41,9 +57,10 @@ pub(crate) fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
     values.iter().map(|value| value.to_f64())
 }
 
-/// Compares the gradient of a loss with respect to every parameter with the case's.
+/// Compares the gradient of a loss with respect to every parameter with the case's, named after the prefix.
 pub(crate) fn check_gradients<T: Scalar>(
     case: &Case,
+    prefix: &str,
     parameters: &Parameters<T>,
     tape: Tape<'_, T>,
     loss: Var,
@@ -52,7 +69,7 @@ pub(crate) fn check_gradients<T: Scalar>(
     let mut gradients = Gradients::zeros(parameters);
     tape.backward(loss, &mut gradients);
     for (at, entry) in parameters.iter().enumerate() {
-        case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(at)), precision);
+        case.check(&format!("{prefix}{}", entry.name()), wide(gradients.parameter(at)), precision);
     }
 }
 
@@ -77,5 +94,5 @@ pub(crate) fn check_operation<T: Scalar>(
             gradients.add(output, |sum| add_scaled(sum, step.gradient[0], &upstream));
         },
     );
-    check_gradients(case, parameters, tape, loss, precision);
+    check_gradients(case, "grad.", parameters, tape, loss, precision);
 }

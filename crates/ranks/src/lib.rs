@@ -1,7 +1,7 @@
 //! Ranks: the processes that train one run together, and the messages between them.
 //!
 //! A [`World`] moves bytes between two ranks and fails after a timeout. [`Ranks`] builds on it: broadcast, gather, a logical OR that is
-//! also a barrier, and a check that all ranks agree. There are three worlds: [`Alone`], [`Local`] (threads of one process, for tests and
+//! also a barrier, and a check that all ranks agree. There are three worlds: [`Alone`], [`LocalRank`] (threads of one process, for tests and
 //! examples) and, with the feature `mpi`, `Mpi`.
 //!
 //! ```
@@ -28,7 +28,7 @@ mod ranks;
 pub use alone::Alone;
 pub use error::wrong_length;
 pub use launch::{Launch, launched};
-pub use local::Local;
+pub use local::LocalRank;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use ranks::Ranks;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// One of several ranks in one process.
 #[derive(Debug)]
-pub struct Local {
+pub struct LocalRank {
     rank: usize,
     /// To every rank.
     to: Vec<Sender<Vec<u8>>>,
@@ -18,7 +18,7 @@ pub struct Local {
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
 }
 
-impl Local {
+impl LocalRank {
     /// As many ranks, each to be given to a thread.
     fn ranks(size: usize) -> Vec<Self> {
         let mut ranks: Vec<Self> =
@@ -59,7 +59,7 @@ impl Local {
     }
 }
 
-impl World for Local {
+impl World for LocalRank {
     fn rank(&self) -> usize {
         self.rank
     }

@@ -22,11 +22,11 @@ const LONGEST_PART: usize = 64 << 20;
 pub struct Ranks {
     world: Arc<dyn World>,
     patience: Duration,
-    shared: Arc<Shared>,
+    shared: Arc<RankActivity>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct RankActivity {
     /// Time of the last message.
     met: Mutex<Instant>,
     /// The step under way, for messages.
@@ -47,7 +47,7 @@ impl Ranks {
 
     /// The ranks of a world.
     pub fn new(world: Arc<dyn World>) -> Self {
-        let shared = Shared { met: Mutex::new(Instant::now()), step: AtomicU64::new(0) };
+        let shared = RankActivity { met: Mutex::new(Instant::now()), step: AtomicU64::new(0) };
         let asked = std::env::var("KNOCKOUT_RANK_PATIENCE").ok().and_then(|text| text.parse().ok());
         let patience = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         Self { world, patience: patience.unwrap_or(PATIENCE), shared: Arc::new(shared) }

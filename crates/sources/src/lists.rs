@@ -3,7 +3,7 @@
 //! A name that matches no gene, or several, is never dropped: the error lists all of them.
 
 use crate::import::names::Names;
-use crate::import::read::{Column, Input, Quotes, Row, Style, Table};
+use crate::import::read::{ColumnNames, InputBytes, Quotes, Row, Style, TextTable};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use std::collections::BTreeSet;
@@ -139,16 +139,16 @@ fn each_row(
             ["gene_4", "gene_d", "gene4"],
             ["gene_5", "gene_e", "gene5"],
         ];
-        let mut columns = vec![Column::required(first)];
-        columns.extend(others.map(Column::optional));
-        let (mut table, found, _) = Table::open(path, STYLE, None, &columns, &|_| {})?;
+        let mut columns = vec![ColumnNames::required(first)];
+        columns.extend(others.map(ColumnNames::optional));
+        let (mut table, found, _) = TextTable::open(path, STYLE, None, &columns, &|_| {})?;
         let columns: Vec<usize> = found.into_iter().flatten().collect();
         while let Some(row) = table.next_row()? {
             visit(&row, &columns)?;
         }
         return Ok(());
     }
-    let mut table = Table::unchecked(Input::open(path, &|_| {})?, STYLE)?;
+    let mut table = TextTable::unchecked(InputBytes::open(path, &|_| {})?, STYLE)?;
     let mut columns: Option<Vec<usize>> = None;
     while let Some(row) = table.next_row()? {
         let Some(columns) = &columns else {

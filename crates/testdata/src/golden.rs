@@ -15,10 +15,10 @@ pub struct Case {
     pub name: String,
     /// `case.json`: sizes, options, expected scalars.
     pub json: Value,
-    tensors: BTreeMap<String, Tensor>,
+    tensors: BTreeMap<String, GoldenTensor>,
 }
 
-struct Tensor {
+struct GoldenTensor {
     shape: Vec<usize>,
     values: Vec<f64>,
 }
@@ -93,7 +93,7 @@ impl Case {
                     Dtype::I64 => chunks(view.data(), |b| i64::from_le_bytes(b) as f64),
                     other => panic!("{}: {name} is {other:?}", path.display()),
                 };
-                (name, Tensor { shape: view.shape().to_vec(), values })
+                (name, GoldenTensor { shape: view.shape().to_vec(), values })
             })
             .collect();
         Self { name: name.to_owned(), json, tensors }
@@ -104,7 +104,7 @@ impl Case {
         self.tensors.contains_key(name)
     }
 
-    fn tensor(&self, name: &str) -> &Tensor {
+    fn tensor(&self, name: &str) -> &GoldenTensor {
         self.tensors.get(name).unwrap_or_else(|| panic!("{}: no tensor {name:?}", self.name))
     }
 

@@ -13,13 +13,13 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    deserializer.deserialize_any(Number)
+    deserializer.deserialize_any(NumberText)
 }
 
 /// Text as we write it, or a plain number as people do.
-struct Number;
+struct NumberText;
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for NumberText {
     type Value = f64;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,7 +32,7 @@ use std::time::Instant;
 pub struct LoaderOptions {
     /// Representation of a deletion.
     pub processor: ProcessorKind,
-    /// Folder of a stored representation; empty for its usual place in the dataset's folder.
+    /// Folder of a stored representation; empty for its usual location in the dataset's folder.
     #[serde(default)]
     pub store: String,
     /// How the representations of a batch are combined.
@@ -190,9 +190,9 @@ impl Loader {
             self.order(epoch)
         };
         let source = if self.plan.options.threads == 0 {
-            Source::Foreground(self.empty())
+            BatchSource::Foreground(self.empty())
         } else {
-            Source::Background(Background::start(self, order.clone(), start))
+            BatchSource::Background(Background::start(self, order.clone(), start))
         };
         EpochBatches { loader: self.clone(), order, next: start, source }
     }
@@ -261,11 +261,11 @@ pub struct EpochBatches {
     loader: Loader,
     order: Vec<u32>,
     next: usize,
-    source: Source,
+    source: BatchSource,
 }
 
 #[derive(Debug)]
-enum Source {
+enum BatchSource {
     Foreground(LoadedBatch),
     Background(Background),
 }
@@ -280,11 +280,11 @@ impl EpochBatches {
         // Past the end, so that nothing follows an error.
         self.next = usize::MAX;
         let loaded = match &mut self.source {
-            Source::Foreground(loaded) => {
+            BatchSource::Foreground(loaded) => {
                 self.loader.prepare(&self.order, index, loaded)?;
                 loaded
             }
-            Source::Background(background) => background.take(index, &self.loader.recorder)?,
+            BatchSource::Background(background) => background.take(index, &self.loader.recorder)?,
         };
         self.next = index + 1;
         loaded.times.waited = asked.elapsed();

@@ -36,7 +36,7 @@ const LARGER: u64 = 8;
 /// Every switch.
 pub fn switches(config: &Config, cell: &Cell, built: BuiltModel) -> Vec<Switch> {
     let table = Table::try_from(config).unwrap_or_default();
-    let model = Rules { config, cell, built, section: table.get("model").and_then(Value::as_table) };
+    let model = SwitchRules { config, cell, built, section: table.get("model").and_then(Value::as_table) };
     let switch = |name, keys, note| Switch { name, keys, note };
     let never = |name, reason: &str| Switch { name, keys: Err(reason.to_owned()), note: "" };
     vec![
@@ -73,16 +73,16 @@ pub fn switches(config: &Config, cell: &Cell, built: BuiltModel) -> Vec<Switch> 
     ]
 }
 
-struct Rules<'a> {
+struct SwitchRules<'a> {
     config: &'a Config,
     cell: &'a Cell,
     built: BuiltModel,
     section: Option<&'a Table>,
 }
 
-type Keys = Result<Vec<String>, String>;
+type SwitchKeys = Result<Vec<String>, String>;
 
-impl Rules<'_> {
+impl SwitchRules<'_> {
     fn key(&self, key: &str) -> Result<&Value, String> {
         self.section
             .and_then(|section| section.get(key))
@@ -104,7 +104,7 @@ impl Rules<'_> {
     }
 
     /// The network with most edges alone.
-    fn one_network(&self) -> Keys {
+    fn one_network(&self) -> SwitchKeys {
         let networks = self.networks()?;
         if networks.len() < 2 {
             return Err("the configuration has one network already".to_owned());
@@ -114,7 +114,7 @@ impl Rules<'_> {
         Ok(vec![format!("model.networks=[{}]", largest.0)])
     }
 
-    fn merged_string(&self) -> Keys {
+    fn merged_string(&self) -> SwitchKeys {
         self.key("string_channels")?;
         let channels = self.networks()?.iter().filter(|(_, name)| string_lambda(name).is_some()).count();
         if channels < 2 {
@@ -123,33 +123,33 @@ impl Rules<'_> {
         Ok(vec!["model.string_channels=merged".to_owned()])
     }
 
-    fn without(&self, key: &str) -> Keys {
+    fn without(&self, key: &str) -> SwitchKeys {
         match self.key(key)?.as_str() {
             Some("on") => Ok(vec![format!("model.{key}=off")]),
             _ => Err(format!("model.{key} is off already")),
         }
     }
 
-    fn global_only(&self) -> Keys {
+    fn global_only(&self) -> SwitchKeys {
         match self.key("combination")?.as_str() {
             Some("global-only") => Err("the configuration has no local part".to_owned()),
             _ => Ok(vec!["model.combination=global-only".to_owned()]),
         }
     }
 
-    fn all_rows(&self) -> Keys {
+    fn all_rows(&self) -> SwitchKeys {
         match self.key("route")?.as_str() {
             Some("changed-rows") => Ok(vec!["model.route=node-mask".to_owned()]),
             _ => Err("the configuration computes all rows already".to_owned()),
         }
     }
 
-    fn no_reconstruction(&self) -> Keys {
+    fn no_reconstruction(&self) -> SwitchKeys {
         self.key("alpha")?;
         Ok(vec!["model.alpha=pre-then-post".to_owned(), "model.transition_epoch=0".to_owned()])
     }
 
-    fn accumulated(&self) -> Keys {
+    fn accumulated(&self) -> SwitchKeys {
         if self.config.optimiser.accumulate.is_empty() {
             Ok(vec!["optimiser.accumulate=[\"0:4\"]".to_owned()])
         } else {
@@ -157,7 +157,7 @@ impl Rules<'_> {
         }
     }
 
-    fn not_gathered(&self) -> Keys {
+    fn not_gathered(&self) -> SwitchKeys {
         if self.config.train.shards == 1 {
             return Err("train.shards is 1: a batch is not divided".to_owned());
         }
@@ -167,7 +167,7 @@ impl Rules<'_> {
         Ok(vec![format!("train.gather_every={}", u64::MAX >> 1)])
     }
 
-    fn larger_batch(&self) -> Keys {
+    fn larger_batch(&self) -> SwitchKeys {
         // Buffers grow at most with the batch.
         let wanted = self.built.buffer_bytes.saturating_mul(LARGER);
         if wanted > self.built.free_bytes / 2 {
@@ -176,7 +176,7 @@ impl Rules<'_> {
         Ok(vec![format!("batch={}", self.config.batch as u64 * LARGER)])
     }
 
-    fn unclipped(&self) -> Keys {
+    fn unclipped(&self) -> SwitchKeys {
         if self.config.optimiser.clip_norm > 0.0 {
             Ok(vec!["optimiser.clip_norm=0".to_owned()])
         } else {
@@ -184,21 +184,21 @@ impl Rules<'_> {
         }
     }
 
-    fn ahead(&self) -> Keys {
+    fn ahead(&self) -> SwitchKeys {
         if self.config.loader.threads > 0 {
             return Err("loader.threads makes batches ahead already".to_owned());
         }
         Ok(vec!["loader.threads=1".to_owned(), "loader.depth=2".to_owned()])
     }
 
-    fn processor(&self, name: &str) -> Keys {
+    fn processor(&self, name: &str) -> SwitchKeys {
         if self.config.loader.processor.name() == name {
             return Err(format!("loader.processor is {name} already"));
         }
         Ok(vec![format!("loader.processor={name}")])
     }
 
-    fn copied(&self) -> Keys {
+    fn copied(&self) -> SwitchKeys {
         // Two ends of four bytes and a flag.
         let edges: usize = self.cell.networks().iter().map(knockout_data::cell::Network::edge_count).sum();
         let wanted = edges as u64 * 9 * self.config.batch as u64;

@@ -47,16 +47,16 @@ const ATTACKS: [Attack; 5] = [
     Attack { name: "settings", tries: 1, once: settings::once },
 ];
 
-struct Options {
+struct TaskOptions {
     minutes: f64,
     seed: u64,
     program: PathBuf,
     only: Option<String>,
 }
 
-fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+fn options(mut args: impl Iterator<Item = String>) -> Result<TaskOptions, String> {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/debug/knockout");
-    let mut options = Options { minutes: 2.0, seed: 1, program: PathBuf::from(built), only: None };
+    let mut options = TaskOptions { minutes: 2.0, seed: 1, program: PathBuf::from(built), only: None };
     while let Some(name) = args.next() {
         let value = args.next().ok_or_else(|| format!("{name} needs a value\n{USAGE}"))?;
         let number = |error: &dyn std::fmt::Display| format!("{name} {value}: {error}\n{USAGE}");
@@ -113,7 +113,7 @@ fn figures(mut args: impl Iterator<Item = String>) -> Result<(), String> {
 }
 
 /// Alternates the attacks until the time is over and returns the number of findings.
-fn attack(options: &Options) -> Result<usize, String> {
+fn attack(options: &TaskOptions) -> Result<usize, String> {
     let program = Program::new(&options.program)?;
     let home = Home::make(program)?;
     import::check_sound(&home)?;

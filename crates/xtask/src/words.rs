@@ -14,7 +14,7 @@ const LIST: &str = "crates/xtask/words.toml";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WordList {
-    word: Vec<Word>,
+    word: Vec<Phrase>,
     #[serde(default)]
     allow: Vec<Allow>,
 }
@@ -22,7 +22,7 @@ struct WordList {
 /// One phrase to avoid.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Word {
+struct Phrase {
     name: String,
     /// Regular expression, without regard to case.
     pattern: String,
@@ -119,7 +119,7 @@ fn check(root: &Path, list: &WordList, is_all: bool) -> Result<usize, String> {
     Ok(findings)
 }
 
-fn regex(word: &Word, pattern: &str) -> Result<Regex, String> {
+fn regex(word: &Phrase, pattern: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(pattern).case_insensitive(true).build();
     built.map_err(|error| format!("{LIST}: {}: {error}", word.name))
 }

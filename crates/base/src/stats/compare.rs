@@ -30,7 +30,7 @@ pub struct Difference {
     pub b: String,
 }
 
-/// One quantity on both sides of a comparison; `About` says what kind of quantity.
+/// One quantity on both sides of a comparison; `About` is the kind of quantity.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Row<About> {
     /// Name of the quantity.

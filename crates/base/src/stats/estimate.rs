@@ -109,7 +109,7 @@ mod tests {
         for (rounds, outside) in [(5, 0), (8, 0), (9, 1), (15, 3), (20, 5)] {
             assert_eq!(left_out(rounds), outside, "{rounds} rounds");
         }
-        // For many the normal distribution says n/2 − 1.86·√n/2.
+        // For many the normal distribution gives n/2 − 1.86·√n/2.
         assert!((4_900..4_912).contains(&left_out(10_000)), "{}", left_out(10_000));
     }
 

@@ -1,4 +1,4 @@
-//! Statistics of measurements: the one place that estimates, ranks, correlates and compares series of numbers.
+//! Statistics of measurements: the one module that estimates, ranks, correlates and compares series of numbers.
 //!
 //! Knows nothing of steps, traces, models or files.
 

@@ -44,12 +44,12 @@ pub(crate) fn of_first<const N: usize>(mut numbers: [u64; N], ranks: &Ranks) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_ranks::Local;
+    use knockout_ranks::LocalRank;
     use knockout_trace::meter::StepTimes;
 
     #[test]
     fn cpu_time_and_memory_are_those_of_all_ranks() {
-        let found = Local::on_ranks(3, |ranks| {
+        let found = LocalRank::on_ranks(3, |ranks| {
             let own = ranks.rank() as u64 + 1;
             let step =
                 |factor| StepTimes { cpu_nanos: factor * own, wall_nanos: own, ..StepTimes::default() };
@@ -67,7 +67,7 @@ mod tests {
     fn the_first_rank_makes_folders_and_decides() {
         let home = tempfile::tempdir().unwrap();
         let folders = ["a", "a/b"].map(|name| home.path().join(name));
-        let found = Local::on_ranks(3, |ranks| {
+        let found = LocalRank::on_ranks(3, |ranks| {
             create_folders(&folders, &ranks).unwrap();
             (folders[1].is_dir(), of_first([ranks.rank() as u64 + 7, u64::MAX], &ranks).unwrap())
         });

@@ -104,7 +104,7 @@ impl Batch {
             .map(|lists| 4 * (lists.sources.len() + lists.targets.len()) + lists.is_kept.len())
             .sum();
         let shared = match graphs {
-            // Replicated lists already hold what the graphs say.
+            // Replicated lists already hold the contents of the graphs.
             _ if !self.replicated.is_empty() => 0,
             Graphs::None => 0,
             Graphs::Masks(layout, masks) => 8 * layout.word_count() * masks.len(),

@@ -51,7 +51,7 @@ impl MaskLayout {
         self.sections.iter().copied()
     }
 
-    /// The place of a position among the bits of all words.
+    /// The index of a position among the bits of all words.
     pub(crate) fn bit(&self, section: Section, position: usize) -> usize {
         64 * self.section(section).0 + position
     }
@@ -211,7 +211,7 @@ impl ResidentMasks {
 pub(crate) fn bytes_of(word: u64) -> [u8; 64] {
     let mut bytes = [0; 64];
     for (group, bytes) in bytes.chunks_exact_mut(8).enumerate() {
-        // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into its byte's highest place.
+        // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into the highest bit of its byte.
         let byte = (word >> (8 * group)) & 0xff;
         let spread = (byte * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
         let ones = ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;

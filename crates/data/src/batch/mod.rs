@@ -1,7 +1,7 @@
 //! Batches: the ways to represent a deletion, and how samples are put together.
 //!
 //! A deletion is a handful of gene indices, and [`ProcessorKind::Perturbation`] hands on nothing else. The other
-//! representations say the same at greater length (masks, rebuilt graphs); they exist so that the cost of each can be
+//! representations hold the same at greater length (masks, rebuilt graphs); they exist so that the cost of each can be
 //! measured beside the others, and so that models can be checked against them. All of them remove exactly the same edges
 //! and reactions.
 //!
@@ -26,5 +26,5 @@ pub use neighborhood::{EdgeList, Neighborhood};
 pub use prepare::{PhaseObserver, PreparePhase, Prepared};
 pub use processor::{Graphs, Processor};
 pub use removal::Section;
-pub use stored::{Estimate, Origin, Probe, Store, StoreHeader, StoreWriter, StoredForm, free_bytes};
+pub use stored::{Origin, Probe, Store, StoreEstimate, StoreHeader, StoreWriter, StoredForm, free_bytes};
 pub use subgraph::{LocalGene, RebuiltNetwork, Relabelling, Subgraph};

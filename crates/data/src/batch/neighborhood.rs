@@ -17,7 +17,7 @@ pub struct EdgeList {
 /// The deleted genes are part of it (a model keeps their own rows); their edges are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Neighborhood {
-    /// The genes, ascending; the place here is the local row.
+    /// The genes, ascending; the index here is the local row.
     pub genes: Vec<u32>,
     /// Whether each of them is deleted.
     pub is_deleted: Vec<bool>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The graphs of one batch, as the processor made them.
 #[derive(Debug)]
 pub enum Graphs<'a> {
-    /// Nothing: the gene indices say it all.
+    /// Nothing: the gene indices are enough.
     None,
     /// A mask per sample.
     Masks(&'a MaskLayout, &'a [MaskSet]),
@@ -25,11 +25,11 @@ pub enum Graphs<'a> {
 pub struct Processor {
     cell: Arc<Cell>,
     kind: ProcessorKind,
-    state: State,
+    state: ProcessorState,
 }
 
 #[derive(Debug)]
-enum State {
+enum ProcessorState {
     Perturbation,
     Mask { layout: MaskLayout, masks: Vec<MaskSet> },
     Resident { layout: MaskLayout, masks: ResidentMasks },
@@ -42,22 +42,26 @@ impl Processor {
     /// Prepares for batches of up to `batch_size` samples. A stored representation needs [`Processor::with_store`].
     pub fn new(cell: &Arc<Cell>, kind: ProcessorKind, batch_size: usize) -> Self {
         let state = match kind {
-            ProcessorKind::Perturbation => State::Perturbation,
+            ProcessorKind::Perturbation => ProcessorState::Perturbation,
             ProcessorKind::Mask => {
                 let layout = MaskLayout::of(cell);
-                State::Mask { masks: vec![MaskSet::all_kept(&layout); batch_size], layout }
+                ProcessorState::Mask { masks: vec![MaskSet::all_kept(&layout); batch_size], layout }
             }
             ProcessorKind::ResidentMask => {
                 let layout = MaskLayout::of(cell);
-                State::Resident { masks: ResidentMasks::new(&layout, batch_size), layout }
+                ProcessorState::Resident { masks: ResidentMasks::new(&layout, batch_size), layout }
             }
             ProcessorKind::SavedIndices | ProcessorKind::SavedMasks => {
                 let layout = MaskLayout::of(cell);
-                State::Stored { masks: vec![MaskSet::all_kept(&layout); batch_size], layout, store: None }
+                ProcessorState::Stored {
+                    masks: vec![MaskSet::all_kept(&layout); batch_size],
+                    layout,
+                    store: None,
+                }
             }
-            ProcessorKind::Subgraph => State::Subgraph(vec![Subgraph::empty(cell); batch_size]),
+            ProcessorKind::Subgraph => ProcessorState::Subgraph(vec![Subgraph::empty(cell); batch_size]),
             ProcessorKind::Neighborhood { hops } => {
-                State::Neighborhood { hops, graphs: vec![Neighborhood::empty(cell); batch_size] }
+                ProcessorState::Neighborhood { hops, graphs: vec![Neighborhood::empty(cell); batch_size] }
             }
         };
         Self { cell: Arc::clone(cell), kind, state }
@@ -66,7 +70,7 @@ impl Processor {
     /// Gives it the store it reads from. One that holds something else is as good as none.
     #[must_use]
     pub fn with_store(mut self, found: Option<&Arc<Store>>) -> Self {
-        if let State::Stored { store, .. } = &mut self.state {
+        if let ProcessorState::Stored { store, .. } = &mut self.state {
             *store = found.filter(|store| store.form().kind() == self.kind).cloned();
         }
         self
@@ -92,12 +96,12 @@ impl Processor {
             )));
         }
         match &mut self.state {
-            State::Perturbation => {}
-            State::Mask { layout, masks } => {
+            ProcessorState::Perturbation => {}
+            ProcessorState::Mask { layout, masks } => {
                 masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence);
             }
-            State::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
-            State::Stored { layout, masks, store } => {
+            ProcessorState::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
+            ProcessorState::Stored { layout, masks, store } => {
                 let Some(store) = store else {
                     let (kind, flag) = (self.kind.name(), self.kind.store_flag().unwrap_or_default());
                     return Err(Error::request(format!(
@@ -106,8 +110,8 @@ impl Processor {
                 };
                 store.read(row, layout, &mut masks[slot])?;
             }
-            State::Subgraph(graphs) => graphs[slot].assign(cell, deletion),
-            State::Neighborhood { hops, graphs } => graphs[slot].assign(cell, deletion, *hops),
+            ProcessorState::Subgraph(graphs) => graphs[slot].assign(cell, deletion),
+            ProcessorState::Neighborhood { hops, graphs } => graphs[slot].assign(cell, deletion, *hops),
         }
         Ok(())
     }
@@ -115,13 +119,13 @@ impl Processor {
     /// The graphs of the first `count` slots.
     pub fn graphs(&self, count: usize) -> Graphs<'_> {
         match &self.state {
-            State::Perturbation => Graphs::None,
-            State::Mask { layout, masks } | State::Stored { layout, masks, .. } => {
+            ProcessorState::Perturbation => Graphs::None,
+            ProcessorState::Mask { layout, masks } | ProcessorState::Stored { layout, masks, .. } => {
                 Graphs::Masks(layout, &masks[..count])
             }
-            State::Resident { layout, masks } => Graphs::Masks(layout, masks.masks(count)),
-            State::Subgraph(graphs) => Graphs::Subgraphs(&graphs[..count]),
-            State::Neighborhood { graphs, .. } => Graphs::Neighborhoods(&graphs[..count]),
+            ProcessorState::Resident { layout, masks } => Graphs::Masks(layout, masks.masks(count)),
+            ProcessorState::Subgraph(graphs) => Graphs::Subgraphs(&graphs[..count]),
+            ProcessorState::Neighborhood { graphs, .. } => Graphs::Neighborhoods(&graphs[..count]),
         }
     }
 }

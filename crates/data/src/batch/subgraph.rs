@@ -114,7 +114,7 @@ pub struct Subgraph {
     pub relabelling: Relabelling,
     /// The networks, in the cell's order; edges keep their order.
     pub networks: Vec<RebuiltNetwork>,
-    /// Rows of the reactions that still run, ascending; their place here is their new number.
+    /// Rows of the reactions that still run, ascending; their index here is their new number.
     pub reactions: Vec<u32>,
     /// Gene-reaction entries of running reactions, in the new numbers: (reaction, gene).
     pub requirements: Vec<(u32, LocalGene)>,

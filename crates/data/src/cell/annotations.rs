@@ -2,7 +2,7 @@
 //!
 //! A term is a text here; what it means, and how terms contain each other, is not known.
 
-use crate::cell::Csr;
+use crate::cell::AdjacencyLists;
 use crate::cell::error::{out_of_range, too_large};
 use crate::cell::hash::update_with_words;
 use knockout_base::error::{Error, Result};
@@ -15,7 +15,7 @@ pub struct Annotations {
     name: String,
     terms: Vec<String>,
     /// By gene: its terms, ascending.
-    by_gene: Csr,
+    by_gene: AdjacencyLists,
 }
 
 impl Annotations {
@@ -56,7 +56,7 @@ impl Annotations {
         pairs.sort_unstable();
         pairs.dedup();
         let (genes, columns): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
-        let (by_gene, _) = Csr::group(gene_count, &genes, &columns);
+        let (by_gene, _) = AdjacencyLists::group(gene_count, &genes, &columns);
         let terms = order.into_iter().map(|term| std::mem::take(&mut terms[term])).collect();
         Ok(Self { name, terms, by_gene })
     }

@@ -19,7 +19,7 @@ pub struct RawReaction {
 
 /// Expands reactions into nodes named `<id>_comb<i>_fwd|_rev`, or `<id>_noGene_fwd|_rev` without genes, sorted by name.
 pub fn expand(raw: &[RawReaction]) -> (Vec<Reaction>, Vec<Requirement>, Vec<Coefficient>) {
-    struct Node<'a> {
+    struct ExpandedNode<'a> {
         name: String,
         raw: &'a RawReaction,
         genes: &'a [GeneId],
@@ -38,7 +38,12 @@ pub fn expand(raw: &[RawReaction]) -> (Vec<Reaction>, Vec<Requirement>, Vec<Coef
         };
         for (variant, genes) in variants {
             let mut push = |direction, suffix| {
-                nodes.push(Node { name: format!("{}_{variant}_{suffix}", raw.id), raw, genes, direction });
+                nodes.push(ExpandedNode {
+                    name: format!("{}_{variant}_{suffix}", raw.id),
+                    raw,
+                    genes,
+                    direction,
+                });
             };
             push(Direction::Forward, "fwd");
             if raw.reversible {

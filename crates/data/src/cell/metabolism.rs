@@ -12,7 +12,7 @@ use std::ops::Range;
 pub enum Direction {
     /// As the model writes the equation.
     Forward,
-    /// The reverse of a reversible reaction: reactants and products change places.
+    /// The reverse of a reversible reaction: reactants and products are exchanged.
     Reverse,
 }
 
@@ -132,12 +132,12 @@ impl Metabolism {
         &self.metabolites
     }
 
-    /// Which reaction needs which gene, by reaction.
+    /// Genes that each reaction needs, by reaction.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// Which reaction turns over which metabolite, by reaction.
+    /// Metabolites that each reaction turns over, by reaction.
     pub fn coefficients(&self) -> &[Coefficient] {
         &self.coefficients
     }

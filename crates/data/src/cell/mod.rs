@@ -41,7 +41,7 @@ pub use features::Features;
 pub use gene::{Gene, GeneId, GeneTable};
 pub use gene_sets::{GeneSets, GeneSetsRef};
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
-pub use network::{Csr, Edge, Entries, Network, SelfLoops};
+pub use network::{AdjacencyLists, Edge, Entries, Network, SelfLoops};
 pub use positions::{GenePosition, GenePositions, Separation};
 pub use rule::Rule;
 pub use whole::Cell;

@@ -1,7 +1,7 @@
 //! A gene network as compressed rows in both directions.
 //!
 //! Entries are directed and may repeat. Their order is canonical (by source, then target), so that the position of
-//! an entry is its place in the outgoing rows and needs no table of its own.
+//! an entry is its index in the outgoing rows and needs no table of its own.
 
 use crate::cell::GeneId;
 use crate::cell::error::{bad_number, out_of_range, too_large};
@@ -22,12 +22,12 @@ pub enum Entries {
 
 /// Compressed sparse rows: row `i` is `columns[offsets[i]..offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Csr {
+pub struct AdjacencyLists {
     offsets: Vec<u32>,
     columns: Vec<u32>,
 }
 
-impl Csr {
+impl AdjacencyLists {
     /// Groups `columns` by `rows`; entries of one row keep their order. Both slices have the same length, which
     /// fits `u32`, and every row is below `row_count`. Returns the rows and, for each entry, where it came from.
     pub(crate) fn group(row_count: usize, rows: &[u32], columns: &[u32]) -> (Self, Vec<u32>) {
@@ -116,15 +116,15 @@ pub enum SelfLoops {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     name: String,
-    outgoing: Csr,
-    incoming: Csr,
+    outgoing: AdjacencyLists,
+    incoming: AdjacencyLists,
     incoming_positions: Vec<u32>,
     sources: Vec<u32>,
     weights: Vec<f32>,
 }
 
 impl Network {
-    /// Builds a network over `gene_count` genes from entries in any order; says how many self-loops were dropped.
+    /// Builds a network over `gene_count` genes from entries in any order; also returns how many self-loops were dropped.
     ///
     /// Entries are sorted by source, then target; repeated entries keep their given order.
     pub fn from_edges(
@@ -167,8 +167,8 @@ impl Network {
         let sources: Vec<u32> = edges.iter().map(|edge| edge.source).collect();
         let targets: Vec<u32> = edges.iter().map(|edge| edge.target).collect();
         let weights = edges.iter().map(|edge| edge.weight).collect();
-        let (outgoing, _) = Csr::group(gene_count, &sources, &targets);
-        let (incoming, incoming_positions) = Csr::group(gene_count, &targets, &sources);
+        let (outgoing, _) = AdjacencyLists::group(gene_count, &sources, &targets);
+        let (incoming, incoming_positions) = AdjacencyLists::group(gene_count, &targets, &sources);
         Ok((Self { name, outgoing, incoming, incoming_positions, sources, weights }, dropped))
     }
 
@@ -192,13 +192,13 @@ impl Network {
         (0..self.gene_count()).filter(|&gene| self.degree(gene) > 0).count()
     }
 
-    /// Entries by source; the position of an entry is its place here.
-    pub fn outgoing(&self) -> &Csr {
+    /// Entries by source; the position of an entry is its index here.
+    pub fn outgoing(&self) -> &AdjacencyLists {
         &self.outgoing
     }
 
-    /// Entries by target; [`Network::incoming_positions`] says which entry each is.
-    pub fn incoming(&self) -> &Csr {
+    /// Entries by target; [`Network::incoming_positions`] has the position of each.
+    pub fn incoming(&self) -> &AdjacencyLists {
         &self.incoming
     }
 

@@ -23,7 +23,7 @@ const MAX_NAMES: usize = 1_000_000;
 impl Rule {
     /// Parses a rule; a blank text is `None`: a reaction that needs no gene.
     pub fn parse(text: &str) -> Result<Option<Self>> {
-        let mut parser = Parser { text, offset: 0 };
+        let mut parser = RuleParser { text, offset: 0 };
         if parser.peek() == Token::End {
             return Ok(None);
         }
@@ -119,12 +119,12 @@ enum Token<'a> {
     End,
 }
 
-struct Parser<'a> {
+struct RuleParser<'a> {
     text: &'a str,
     offset: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> RuleParser<'a> {
     /// The token at hand and the offset behind it; moves past white space only.
     fn scan(&mut self) -> (Token<'a>, usize) {
         let rest = &self.text[self.offset..];

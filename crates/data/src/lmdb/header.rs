@@ -20,7 +20,7 @@ const META: usize = 152;
 pub(crate) const META_PAGES: u64 = 2;
 
 /// Fields of the meta pages of a whole file.
-pub(crate) struct Header {
+pub(crate) struct LmdbHeader {
     /// Bytes of a page.
     pub(crate) page_size: u32,
     /// Pages of the newest transaction, meta pages included.
@@ -34,7 +34,7 @@ pub(crate) struct Header {
 }
 
 /// Rejects files that are not LMDB of version 1, or that are shorter than their header states.
-pub(crate) fn check(file: &mut File) -> Result<Header, LmdbError> {
+pub(crate) fn check(file: &mut File) -> Result<LmdbHeader, LmdbError> {
     let length = file.metadata()?.len();
     let first = meta_at(file, 0)?;
     let page_size = word(&first, AT_PAGE_SIZE);
@@ -49,7 +49,7 @@ pub(crate) fn check(file: &mut File) -> Result<Header, LmdbError> {
     if needed > length {
         return Err(LmdbError::CutOff { length, needed });
     }
-    Ok(Header {
+    Ok(LmdbHeader {
         page_size,
         pages,
         free_root: long(newest, AT_FREE_ROOT),

@@ -12,7 +12,7 @@ mod tree;
 mod write;
 
 pub use read::Reader;
-pub use write::{Transaction, Writer};
+pub use write::{LmdbWriter, Transaction};
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ pub enum LmdbError {
     /// The file is not an LMDB file of version 1.
     #[error("no LMDB file")]
     NotLmdb,
-    /// The file has fewer pages than its header says.
+    /// The file has fewer pages than its header states.
     #[error("it is cut off: it has {length} bytes and says that it needs {needed}")]
     CutOff {
         /// Size of the file in bytes.
@@ -89,7 +89,7 @@ fn check_pages(folder: &Path) -> Result<(), LmdbError> {
     let path = folder.join(DATA_FILE);
     let header = header::check(&mut File::open(&path)?)?;
     for root in [header.free_root, header.root] {
-        tree::Tree::new(File::open(&path)?, &header, root).check()?;
+        tree::LmdbTree::new(File::open(&path)?, &header, root).check()?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Reading an environment by ordinary reads: damage and a file that is shortened meanwhile are errors.
 
-use crate::lmdb::tree::{NO_PAGE, Tree};
+use crate::lmdb::tree::{LmdbTree, NO_PAGE};
 use crate::lmdb::{DATA_FILE, LmdbError, header};
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A read-only environment, opened without locks; any number of threads may read it.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    tree: Arc<Tree>,
+    tree: Arc<LmdbTree>,
 }
 
 impl Reader {
@@ -27,7 +27,7 @@ impl Reader {
         if header.root == NO_PAGE {
             return Err(LmdbError::Empty);
         }
-        Ok(Self { tree: Arc::new(Tree::new(file, &header, header.root)) })
+        Ok(Self { tree: Arc::new(LmdbTree::new(file, &header, header.root)) })
     }
 
     /// Returns the value of a key.

@@ -1,6 +1,6 @@
 //! The reader returns what LMDB wrote, and an error for every damaged byte.
 
-use crate::lmdb::{DATA_FILE, LmdbError, Reader, Writer};
+use crate::lmdb::{DATA_FILE, LmdbError, LmdbWriter, Reader};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn write(folder: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let entries: BTreeMap<Vec<u8>, Vec<u8>> = (0..1_500_u32)
         .map(|row| (format!("{}-key-of-some-length", row * 37 % 1_500).into_bytes(), value(row)))
         .collect();
-    let mut writer = Writer::open(folder, 64 << 20).unwrap();
+    let mut writer = LmdbWriter::open(folder, 64 << 20).unwrap();
     let mut transaction = writer.begin().unwrap();
     for (key, value) in &entries {
         transaction.put(key, value).unwrap();
@@ -48,7 +48,7 @@ fn what_lmdb_wrote_is_read() {
         assert_eq!(reader.get(absent).unwrap(), None);
     }
     // Written again in part: pages are reused, and both meta pages count.
-    let mut writer = Writer::open(folder.path(), 64 << 20).unwrap();
+    let mut writer = LmdbWriter::open(folder.path(), 64 << 20).unwrap();
     let mut transaction = writer.begin().unwrap();
     transaction.put(b"7-key-of-some-length", b"new").unwrap();
     transaction.commit().unwrap();

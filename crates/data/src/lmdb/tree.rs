@@ -5,7 +5,7 @@
 //! end, nodes; a node is a header of 8 bytes, a key and a value, a child's page, or the page at which a long value begins.
 
 use crate::lmdb::LmdbError;
-use crate::lmdb::header::Header;
+use crate::lmdb::header::LmdbHeader;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -27,14 +27,14 @@ pub(crate) const NO_PAGE: u64 = u64::MAX;
 const MAX_DEPTH: usize = 32;
 
 /// One page that holds nodes.
-pub(crate) struct Page {
+pub(crate) struct TreePage {
     number: u64,
     bytes: Vec<u8>,
     is_leaf: bool,
 }
 
 /// A node: three words of its header, its key and what follows to the end of the page.
-struct Node<'p> {
+struct TreeNode<'p> {
     low: u16,
     high: u16,
     flags: u16,
@@ -51,16 +51,16 @@ enum Value<'p> {
 
 /// A file and the tree in it that starts at `root`.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct LmdbTree {
     file: File,
     page_size: usize,
     pages: u64,
     root: u64,
     /// Branches are few, and every search begins with them.
-    branches: RwLock<HashMap<u64, Arc<Page>>>,
+    branches: RwLock<HashMap<u64, Arc<TreePage>>>,
 }
 
-impl std::fmt::Debug for Page {
+impl std::fmt::Debug for TreePage {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Page").field("number", &self.number).finish_non_exhaustive()
     }
@@ -78,7 +78,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-impl Page {
+impl TreePage {
     fn new(number: u64, bytes: Vec<u8>) -> Result<Self, LmdbError> {
         let bad = |why| Err(damaged(number, why));
         let (Some(found), Some(flags)) = (u64_at(&bytes, 0), u16_at(&bytes, 10)) else {
@@ -112,7 +112,7 @@ impl Page {
         usize::from(u16_at(&self.bytes, 12).unwrap_or(0)).saturating_sub(PAGE_HEADER) / 2
     }
 
-    fn node(&self, place: usize) -> Result<Node<'_>, LmdbError> {
+    fn node(&self, place: usize) -> Result<TreeNode<'_>, LmdbError> {
         let bad = || damaged(self.number, "a node lies outside of it");
         let at = usize::from(u16_at(&self.bytes, PAGE_HEADER + 2 * place).ok_or_else(bad)?);
         let words = [0, 2, 4, 6].map(|offset| u16_at(&self.bytes, at + offset));
@@ -122,7 +122,7 @@ impl Page {
         }
         let rest = self.bytes.get(at + NODE_HEADER..).ok_or_else(bad)?;
         let (key, value) = rest.split_at_checked(usize::from(key_size)).ok_or_else(bad)?;
-        Ok(Node { low, high, flags, key, rest: value })
+        Ok(TreeNode { low, high, flags, key, rest: value })
     }
 
     fn key(&self, place: usize) -> Result<&[u8], LmdbError> {
@@ -130,12 +130,12 @@ impl Page {
     }
 
     fn child(&self, place: usize) -> Result<u64, LmdbError> {
-        let Node { low, high, flags, .. } = self.node(place)?;
+        let TreeNode { low, high, flags, .. } = self.node(place)?;
         Ok(u64::from(low) | u64::from(high) << 16 | u64::from(flags) << 32)
     }
 
     fn value(&self, place: usize) -> Result<Value<'_>, LmdbError> {
-        let Node { low, high, flags, rest, .. } = self.node(place)?;
+        let TreeNode { low, high, flags, rest, .. } = self.node(place)?;
         let length = usize::from(low) | usize::from(high) << 16;
         let bad = |why| damaged(self.number, why);
         match flags {
@@ -149,9 +149,9 @@ impl Page {
     }
 }
 
-impl Tree {
+impl LmdbTree {
     /// The tree of a file's database; nothing is read yet.
-    pub(crate) fn new(file: File, header: &Header, root: u64) -> Self {
+    pub(crate) fn new(file: File, header: &LmdbHeader, root: u64) -> Self {
         let page_size = header.page_size as usize;
         Self { file, page_size, pages: header.pages, root, branches: RwLock::default() }
     }
@@ -164,7 +164,7 @@ impl Tree {
         })
     }
 
-    fn page(&self, number: u64) -> Result<Arc<Page>, LmdbError> {
+    fn page(&self, number: u64) -> Result<Arc<TreePage>, LmdbError> {
         let known = self.branches.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned();
         if let Some(page) = known {
             return Ok(page);
@@ -174,7 +174,7 @@ impl Tree {
         }
         let mut bytes = vec![0; self.page_size];
         self.read(number, 0, &mut bytes)?;
-        let page = Arc::new(Page::new(number, bytes)?);
+        let page = Arc::new(TreePage::new(number, bytes)?);
         if !page.is_leaf {
             let mut branches = self.branches.write().unwrap_or_else(PoisonError::into_inner);
             branches.insert(number, Arc::clone(&page));
@@ -182,7 +182,7 @@ impl Tree {
         Ok(page)
     }
 
-    fn bytes_of(&self, page: &Page, place: usize) -> Result<Vec<u8>, LmdbError> {
+    fn bytes_of(&self, page: &TreePage, place: usize) -> Result<Vec<u8>, LmdbError> {
         let (first, length) = match page.value(place)? {
             Value::Here(bytes) => return Ok(bytes.to_vec()),
             Value::Long(first, length) => (first, length),
@@ -241,8 +241,8 @@ impl Tree {
     }
 
     /// Iterates over the keys in the order of the tree.
-    pub(crate) fn keys(&self) -> Keys<'_> {
-        Keys { tree: self, stack: Vec::new(), next: Some(self.root), visited: 0 }
+    pub(crate) fn keys(&self) -> TreeKeys<'_> {
+        TreeKeys { tree: self, stack: Vec::new(), next: Some(self.root), visited: 0 }
     }
 
     /// Checks every page of the tree and where its long values are.
@@ -258,17 +258,17 @@ impl Tree {
 }
 
 /// Keys of a tree, in order.
-pub(crate) struct Keys<'t> {
-    tree: &'t Tree,
+pub(crate) struct TreeKeys<'t> {
+    tree: &'t LmdbTree,
     /// Pages on the way down, each with the node that comes next.
-    stack: Vec<(Arc<Page>, usize)>,
+    stack: Vec<(Arc<TreePage>, usize)>,
     /// The page to go down to.
     next: Option<u64>,
     visited: u64,
 }
 
-impl Keys<'_> {
-    fn advance(&mut self) -> Result<Option<(Arc<Page>, usize)>, LmdbError> {
+impl TreeKeys<'_> {
+    fn advance(&mut self) -> Result<Option<(Arc<TreePage>, usize)>, LmdbError> {
         loop {
             if let Some(number) = self.next.take().filter(|&number| number != NO_PAGE) {
                 self.visited += 1;
@@ -292,7 +292,7 @@ impl Keys<'_> {
     }
 }
 
-impl Iterator for Keys<'_> {
+impl Iterator for TreeKeys<'_> {
     type Item = Result<Vec<u8>, LmdbError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -9,12 +9,12 @@ use std::path::Path;
 
 /// A writable environment.
 #[derive(Debug)]
-pub struct Writer {
+pub struct LmdbWriter {
     env: Env<WithoutTls>,
     database: Database<'static, Bytes, Bytes>,
 }
 
-impl Writer {
+impl LmdbWriter {
     /// Opens or creates the environment in a folder that exists, with room for `map_bytes`: addresses, not disk. The file
     /// must be on a local file system, with data that [`crate::lmdb::has_data`] accepts or none, and no other process may write it.
     pub fn open(folder: &Path, map_bytes: u64) -> Result<Self, LmdbError> {

@@ -33,7 +33,7 @@ pub struct Repeats {
     pub pearson: f64,
 }
 
-/// Sets below which a correlation says nothing.
+/// Sets below which a correlation is meaningless.
 pub const FEWEST_REPEATS: usize = 10;
 
 /// Reason why no ceiling is known.
@@ -71,7 +71,7 @@ pub struct Ceiling {
     pub high: f64,
     /// Gene sets that were measured twice.
     pub sets: usize,
-    /// What a model without any error would have, if both measurements err alike and independently: the root.
+    /// Correlation of a model without any error, if both measurements err alike and independently: the root.
     pub model_pearson: f64,
     /// Whether the alleles of both measurements are the same, as far as the sources name them.
     pub alleles: RepeatAlleles,

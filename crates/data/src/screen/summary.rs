@@ -1,4 +1,4 @@
-//! A dataset at a glance: everything `data show` says, as values.
+//! A dataset at a glance: everything `data show` prints, as values.
 
 use crate::cell::{Annotations, Cell, Features, Network, Reach};
 use crate::screen::{

@@ -6,7 +6,7 @@
 //! Parquet's logical types alone do not replace it: Arrow's readers (pyarrow, and pandas through it) would return dictionary columns
 //! as plain text, and the file's own metadata is stored nowhere else.
 
-use crate::table::kind::Kind;
+use crate::table::kind::ColumnType;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flatbuffers::{FlatBufferBuilder, TableFinishedWIPOffset, WIPOffset};
@@ -16,15 +16,15 @@ use std::collections::BTreeMap;
 pub(crate) const KEY: &str = "ARROW:schema";
 
 /// A column, to Arrow.
-pub(crate) struct Field<'a> {
+pub(crate) struct ArrowField<'a> {
     pub(crate) name: &'a str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnType,
     pub(crate) is_nullable: bool,
 }
 
 type Offset = WIPOffset<TableFinishedWIPOffset>;
 
-/// Numbers of Arrow's format (`Schema.fbs`, `Message.fbs`).
+/// Numbers of Arrow's format (`Schema.fbs`, `ArrowMessage.fbs`).
 mod number {
     pub(super) const VERSION_5: i16 = 4;
     pub(super) const HEADER_SCHEMA: u8 = 1;
@@ -36,13 +36,13 @@ mod number {
     pub(super) const DOUBLE: i16 = 2;
 }
 
-/// Place of a slot in a flatbuffer's table.
+/// Offset of a slot in a flatbuffer's table.
 const fn slot(index: u16) -> u16 {
     4 + 2 * index
 }
 
 /// The value under [`KEY`].
-pub(crate) fn encode(fields: &[Field<'_>], metadata: &BTreeMap<String, String>) -> String {
+pub(crate) fn encode(fields: &[ArrowField<'_>], metadata: &BTreeMap<String, String>) -> String {
     let mut message = FlatBufferBuilder::new();
     let builder = &mut message;
     let mut dictionaries = 0;
@@ -83,36 +83,36 @@ fn pair(builder: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Offset {
     builder.end_table(start)
 }
 
-fn field(builder: &mut FlatBufferBuilder<'_>, field: &Field<'_>, dictionaries: &mut i64) -> Offset {
+fn field(builder: &mut FlatBufferBuilder<'_>, field: &ArrowField<'_>, dictionaries: &mut i64) -> Offset {
     let name = builder.create_string(field.name);
     let none: [Offset; 0] = [];
     let (number, kind, children) = match field.kind {
-        Kind::U32 | Kind::U64 => {
+        ColumnType::U32 | ColumnType::U64 => {
             let children = builder.create_vector(&none);
-            let bits = if field.kind == Kind::U32 { 32 } else { 64 };
+            let bits = if field.kind == ColumnType::U32 { 32 } else { 64 };
             (number::INT, integer(builder, bits, false), children)
         }
-        Kind::F32 | Kind::F64 => {
+        ColumnType::F32 | ColumnType::F64 => {
             let children = builder.create_vector(&none);
             let start = builder.start_table();
-            let precision = if field.kind == Kind::F32 { number::SINGLE } else { number::DOUBLE };
+            let precision = if field.kind == ColumnType::F32 { number::SINGLE } else { number::DOUBLE };
             builder.push_slot(slot(0), precision, 0);
             (number::FLOAT, builder.end_table(start), children)
         }
-        Kind::Text | Kind::Words => {
+        ColumnType::Text | ColumnType::Words => {
             let start = builder.start_table();
             let kind = builder.end_table(start);
             (number::UTF8, kind, builder.create_vector(&none))
         }
-        Kind::Lists => {
-            let item = Field { name: "item", kind: Kind::U32, is_nullable: false };
+        ColumnType::Lists => {
+            let item = ArrowField { name: "item", kind: ColumnType::U32, is_nullable: false };
             let item = self::field(builder, &item, dictionaries);
             let start = builder.start_table();
             let kind = builder.end_table(start);
             (number::LIST, kind, builder.create_vector(&[item]))
         }
     };
-    let dictionary = (field.kind == Kind::Words).then(|| {
+    let dictionary = (field.kind == ColumnType::Words).then(|| {
         let index = integer(builder, 32, true);
         let start = builder.start_table();
         builder.push_slot(slot(0), *dictionaries, 0);
@@ -145,13 +145,13 @@ pub(crate) fn metadata(value: &str) -> BTreeMap<String, String> {
     let whole = BASE64_STANDARD.decode(value).unwrap_or_default();
     // Older writers leave out the mark before the length.
     let message = if whole.starts_with(&[0xff; 4]) { whole.get(8..) } else { whole.get(4..) };
-    message.and_then(|message| Message(message).metadata()).unwrap_or_default()
+    message.and_then(|message| ArrowMessage(message).metadata()).unwrap_or_default()
 }
 
 /// A flatbuffer of which nothing is trusted.
-struct Message<'a>(&'a [u8]);
+struct ArrowMessage<'a>(&'a [u8]);
 
-impl<'a> Message<'a> {
+impl<'a> ArrowMessage<'a> {
     fn metadata(&self) -> Option<BTreeMap<String, String>> {
         let schema = self.follow(self.slot(self.follow(0)?, 2)?)?;
         let list = self.follow(self.slot(schema, 2)?)?;
@@ -201,9 +201,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn fields() -> [Field<'static>; 3] {
-        let field = |name, kind, is_nullable| Field { name, kind, is_nullable };
-        [field("row", Kind::U32, false), field("word", Kind::Words, true), field("set", Kind::Lists, true)]
+    fn fields() -> [ArrowField<'static>; 3] {
+        let field = |name, kind, is_nullable| ArrowField { name, kind, is_nullable };
+        [
+            field("row", ColumnType::U32, false),
+            field("word", ColumnType::Words, true),
+            field("set", ColumnType::Lists, true),
+        ]
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     U32,
     U64,
     F32,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Lists,
 }
 
-impl Kind {
+impl ColumnType {
     /// Its Parquet type under a name.
     pub(crate) fn parquet_type(self, name: &str, is_nullable: bool) -> Result<Type, ParquetError> {
         let repetition = if is_nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };

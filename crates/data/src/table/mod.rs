@@ -1,8 +1,8 @@
 //! Tables as Parquet files.
 //!
 //! [`Columns`] are written, a [`Table`] is what this program wrote, with every type checked, and [`Rows`] are those of any flat file.
-//! Only here is the `parquet` crate known, and without its `arrow` feature: what the columns are to Arrow's readers (a dictionary, say)
-//! is said by ourselves (`arrow_schema.rs`), because Arrow's crates would be a seventh of every fresh build and five megabytes of
+//! Only here is the `parquet` crate known, and without its `arrow` feature: what the columns are to Arrow's readers (a dictionary, for example)
+//! is written by this crate (`arrow_schema.rs`), because Arrow's crates would be a seventh of every fresh build and five megabytes of
 //! the program. The crate knows nothing of genes or scores.
 
 mod arrow_schema;

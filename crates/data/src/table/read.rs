@@ -2,7 +2,7 @@
 
 use crate::table::arrow_schema;
 use crate::table::error::{undecodable, without_panic, wrong_type};
-use crate::table::kind::{Kind, name_of};
+use crate::table::kind::{ColumnType, name_of};
 use bytes::Bytes;
 use knockout_base::error::{Context as _, Error, Result};
 use parquet::basic::Type as Physical;
@@ -64,8 +64,8 @@ pub struct Table {
     row_count: usize,
 }
 
-/// Some rows of a column: the values that are there, and for every place how far it is there.
-struct Batch<'a, T> {
+/// Some rows of a column: leaf values with their definition and repetition levels.
+struct ColumnBatch<'a, T> {
     values: &'a [T],
     definitions: &'a [i16],
     repetitions: &'a [i16],
@@ -73,7 +73,7 @@ struct Batch<'a, T> {
     whole: i16,
 }
 
-impl<T> Batch<'_, T> {
+impl<T> ColumnBatch<'_, T> {
     /// The values row by row.
     fn rows(&self) -> impl Iterator<Item = Option<&T>> {
         let mut values = self.values.iter();
@@ -97,7 +97,7 @@ impl Table {
 
     fn decode_trusting(bytes: Vec<u8>) -> Result<Self> {
         let file = SerializedFileReader::new(Bytes::from(bytes)).map_err(undecodable)?;
-        // Runs of equal values take no room in a file: a few bytes can say that they are billions.
+        // Runs of equal values take no room in a file: a few bytes can stand for billions.
         let (mut needed, mut row_count) = (0_u64, 0_u64);
         for group in file.metadata().row_groups() {
             let rows = group.num_rows().max(0) as u64;
@@ -142,38 +142,38 @@ impl Table {
 
     /// A column of whole numbers without nulls.
     pub fn u32s(&self, name: &str) -> Result<Vec<u32>> {
-        self.required::<Int32Type, _>(name, Kind::U32, |value| value as u32)
+        self.required::<Int32Type, _>(name, ColumnType::U32, |value| value as u32)
     }
 
     /// A column of whole numbers, `None` where there is no value.
     pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>> {
-        self.optional::<Int32Type, _>(name, Kind::U32, |&value| value as u32)
+        self.optional::<Int32Type, _>(name, ColumnType::U32, |&value| value as u32)
     }
 
     /// A column of large whole numbers without nulls.
     pub fn u64s(&self, name: &str) -> Result<Vec<u64>> {
-        self.required::<Int64Type, _>(name, Kind::U64, |value| value as u64)
+        self.required::<Int64Type, _>(name, ColumnType::U64, |value| value as u64)
     }
 
     /// A column of numbers in single precision without nulls.
     pub fn f32s(&self, name: &str) -> Result<Vec<f32>> {
-        self.required::<FloatType, _>(name, Kind::F32, |value| value)
+        self.required::<FloatType, _>(name, ColumnType::F32, |value| value)
     }
 
     /// A column of numbers in single precision, `None` where there is no value.
     pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>> {
-        self.optional::<FloatType, _>(name, Kind::F32, |&value| value)
+        self.optional::<FloatType, _>(name, ColumnType::F32, |&value| value)
     }
 
     /// A column of numbers without nulls.
     pub fn f64s(&self, name: &str) -> Result<Vec<f64>> {
-        self.required::<DoubleType, _>(name, Kind::F64, |value| value)
+        self.required::<DoubleType, _>(name, ColumnType::F64, |value| value)
     }
 
     /// A column of numbers, not all of which need be there.
     pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn> {
         let mut column = NumberColumn { values: Vec::with_capacity(self.row_count), is_known: Vec::new() };
-        self.each::<DoubleType>(name, Kind::F64, |batch| {
+        self.each::<DoubleType>(name, ColumnType::F64, |batch| {
             if !batch.is_whole() || !column.is_known.is_empty() {
                 column.is_known.resize(column.values.len(), true);
                 column.is_known.extend(batch.rows().map(|value| value.is_some()));
@@ -198,7 +198,7 @@ impl Table {
     /// A column of text, `None` where there is none.
     pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>> {
         let mut values = Vec::with_capacity(self.row_count);
-        self.each::<ByteArrayType>(name, Kind::Text, |batch| {
+        self.each::<ByteArrayType>(name, ColumnType::Text, |batch| {
             for text in batch.rows() {
                 values.push(
                     text.map(|text| text.as_utf8().map(str::to_owned)).transpose().map_err(undecodable)?,
@@ -213,7 +213,7 @@ impl Table {
     /// A column of few distinct words without nulls.
     pub fn words(&self, name: &str) -> Result<WordColumn> {
         let mut column = WordColumn { words: Vec::new(), codes: Vec::with_capacity(self.row_count) };
-        self.each::<ByteArrayType>(name, Kind::Words, |batch| {
+        self.each::<ByteArrayType>(name, ColumnType::Words, |batch| {
             for word in batch.rows() {
                 let word = word.ok_or_else(|| null(name, column.codes.len()))?;
                 column.push(word).map_err(undecodable)?;
@@ -229,7 +229,7 @@ impl Table {
         let mut offsets = Vec::with_capacity(self.row_count + 1);
         let mut items: Vec<u32> = Vec::new();
         let too_long = || undecodable("a column of lists has over four thousand million items");
-        self.each::<Int32Type>(name, Kind::Lists, |batch| {
+        self.each::<Int32Type>(name, ColumnType::Lists, |batch| {
             let mut values = batch.values.iter();
             for (&definition, &repetition) in batch.definitions.iter().zip(batch.repetitions) {
                 if repetition == 0 {
@@ -249,7 +249,7 @@ impl Table {
     fn optional<T: DataType, V>(
         &self,
         name: &str,
-        kind: Kind,
+        kind: ColumnType,
         convert: impl Fn(&T::T) -> V,
     ) -> Result<Vec<Option<V>>> {
         let mut values = Vec::with_capacity(self.row_count);
@@ -264,7 +264,7 @@ impl Table {
     fn required<T: DataType, V>(
         &self,
         name: &str,
-        kind: Kind,
+        kind: ColumnType,
         convert: impl Fn(T::T) -> V,
     ) -> Result<Vec<V>> {
         let mut values = Vec::with_capacity(self.row_count);
@@ -284,8 +284,8 @@ impl Table {
     fn each<T: DataType>(
         &self,
         name: &str,
-        kind: Kind,
-        mut take: impl FnMut(Batch<'_, T::T>) -> Result<()>,
+        kind: ColumnType,
+        mut take: impl FnMut(ColumnBatch<'_, T::T>) -> Result<()>,
     ) -> Result<()> {
         let leaf = self.leaf(name, kind)?;
         let whole = self.file.metadata().file_metadata().schema_descr().column(leaf).max_def_level();
@@ -304,7 +304,7 @@ impl Table {
                     if rows == 0 {
                         break;
                     }
-                    take(Batch {
+                    take(ColumnBatch {
                         values: &values,
                         definitions: &definitions,
                         repetitions: &repetitions,
@@ -317,7 +317,7 @@ impl Table {
     }
 
     /// The number of a column among all that hold values.
-    fn leaf(&self, name: &str, kind: Kind) -> Result<usize> {
+    fn leaf(&self, name: &str, kind: ColumnType) -> Result<usize> {
         let columns = self.file.metadata().file_metadata().schema_descr().columns();
         let is_named = |path: &[String]| path.first().is_some_and(|first| first == name);
         let leaf = columns.iter().position(|column| is_named(column.path().parts()));

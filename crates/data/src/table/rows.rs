@@ -17,7 +17,7 @@ const BATCH: usize = 8192;
 /// Rows of a file, of which only some columns are decoded.
 pub struct Rows {
     file: SerializedFileReader<File>,
-    columns: Vec<Column>,
+    columns: Vec<DecodedColumn>,
     /// The row group that comes next.
     group: usize,
     /// Rows of the batch, and of these the ones that were read.
@@ -25,7 +25,7 @@ pub struct Rows {
     next: usize,
 }
 
-struct Column {
+struct DecodedColumn {
     /// Its number among all columns that hold values.
     leaf: usize,
     is_unsigned: bool,
@@ -59,7 +59,7 @@ impl Rows {
             .collect())
     }
 
-    /// The rows of a file; of the columns by their places in [`Rows::names`].
+    /// The rows of a file; of the columns by their indices in [`Rows::names`].
     pub fn open(file: File, places: &[usize]) -> Result<Self> {
         let file = open(file)?;
         let schema = file.metadata().file_metadata().schema_descr();
@@ -67,7 +67,7 @@ impl Rows {
             let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
             let column = leaf.map(|leaf| (leaf, schema.column(leaf)));
             match column {
-                Some((leaf, column)) if is_readable(&column) => Ok(Column {
+                Some((leaf, column)) if is_readable(&column) => Ok(DecodedColumn {
                     leaf,
                     is_unsigned: matches!(
                         column.converted_type(),
@@ -112,7 +112,7 @@ impl Rows {
 
     /// The cell of the present row in a column, by its index among the requested columns; empty where there is no value.
     pub fn cell(&self, column: usize) -> &str {
-        let Column { text, ends, .. } = &self.columns[column];
+        let DecodedColumn { text, ends, .. } = &self.columns[column];
         let start = if self.next == 0 { 0 } else { ends[self.next - 1] };
         &text[start..ends[self.next]]
     }
@@ -146,7 +146,7 @@ impl Rows {
     }
 }
 
-impl Column {
+impl DecodedColumn {
     fn read(&mut self) -> Result<()> {
         self.text.clear();
         self.ends.clear();

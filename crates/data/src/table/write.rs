@@ -4,9 +4,9 @@
 //! faster, and every Parquet reader understands it. The writer's name is pinned, so that equal data are equal bytes. A column is a
 //! function of the row, called for one row group at a time: a table of millions of rows is never a second time in memory.
 
-use crate::table::arrow_schema::{self, Field};
+use crate::table::arrow_schema::{self, ArrowField};
 use crate::table::coded;
-use crate::table::kind::Kind;
+use crate::table::kind::ColumnType;
 use knockout_base::error::Error;
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
@@ -28,13 +28,13 @@ const PAGE: usize = 20_000;
 /// A table to be written.
 pub struct Columns<'a> {
     row_count: usize,
-    all: Vec<Column<'a>>,
+    all: Vec<WrittenColumn<'a>>,
     metadata: BTreeMap<String, String>,
 }
 
-struct Column<'a> {
+struct WrittenColumn<'a> {
     name: String,
-    kind: Kind,
+    kind: ColumnType,
     is_nullable: bool,
     fill: Fill<'a>,
 }
@@ -43,16 +43,16 @@ struct Column<'a> {
 type Fill<'a> = Box<dyn Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a>;
 
 /// A row group of a file in memory.
-type Group<'g> = SerializedRowGroupWriter<'g, Vec<u8>>;
+type RowGroup<'g> = SerializedRowGroupWriter<'g, Vec<u8>>;
 
-/// Values as Parquet wants them: those that are there, and for every place how far it is there.
+/// Leaf values with their definition and repetition levels.
 struct Leaf<'a> {
-    values: Values<'a>,
+    values: ColumnValues<'a>,
     definitions: Option<Vec<i16>>,
     repetitions: Option<Vec<i16>>,
 }
 
-enum Values<'a> {
+enum ColumnValues<'a> {
     I32(Vec<i32>),
     I64(Vec<i64>),
     F32(Vec<f32>),
@@ -63,13 +63,13 @@ enum Values<'a> {
 }
 
 impl<'a> Leaf<'a> {
-    fn required(values: Values<'a>) -> Self {
+    fn required(values: ColumnValues<'a>) -> Self {
         Self { values, definitions: None, repetitions: None }
     }
 
     fn optional<T>(
         items: impl ExactSizeIterator<Item = Option<T>>,
-        values: impl FnOnce(Vec<T>) -> Values<'a>,
+        values: impl FnOnce(Vec<T>) -> ColumnValues<'a>,
     ) -> Self {
         let mut definitions = Vec::with_capacity(items.len());
         let known = items.inspect(|item| definitions.push(i16::from(item.is_some()))).flatten().collect();
@@ -88,23 +88,27 @@ impl<'a> Leaf<'a> {
                 repetitions.push(0);
             }
         }
-        Self { values: Values::I32(values), definitions: Some(definitions), repetitions: Some(repetitions) }
+        Self {
+            values: ColumnValues::I32(values),
+            definitions: Some(definitions),
+            repetitions: Some(repetitions),
+        }
     }
 
-    fn write(&self, group: &mut Group<'_>, described: &ColumnDescPtr) -> Result<(), ParquetError> {
+    fn write(&self, group: &mut RowGroup<'_>, described: &ColumnDescPtr) -> Result<(), ParquetError> {
         match &self.values {
-            Values::I32(values) => self.write_as::<Int32Type>(values, group),
-            Values::I64(values) => self.write_as::<Int64Type>(values, group),
-            Values::F32(values) => self.write_as::<FloatType>(values, group),
-            Values::F64(values) => self.write_as::<DoubleType>(values, group),
-            Values::Text(values) => self.write_as::<ByteArrayType>(values, group),
-            Values::Codes(words, codes) => {
+            ColumnValues::I32(values) => self.write_as::<Int32Type>(values, group),
+            ColumnValues::I64(values) => self.write_as::<Int64Type>(values, group),
+            ColumnValues::F32(values) => self.write_as::<FloatType>(values, group),
+            ColumnValues::F64(values) => self.write_as::<DoubleType>(values, group),
+            ColumnValues::Text(values) => self.write_as::<ByteArrayType>(values, group),
+            ColumnValues::Codes(words, codes) => {
                 coded::append(group, words, codes, self.definitions.as_deref(), Arc::clone(described))
             }
         }
     }
 
-    fn write_as<T: DataType>(&self, values: &[T::T], group: &mut Group<'_>) -> Result<(), ParquetError> {
+    fn write_as<T: DataType>(&self, values: &[T::T], group: &mut RowGroup<'_>) -> Result<(), ParquetError> {
         let Some(mut column) = group.next_column()? else { return Ok(()) };
         let out = column.typed::<T>();
         let (definitions, repetitions) = (self.definitions.as_deref(), self.repetitions.as_deref());
@@ -144,56 +148,60 @@ impl<'a> Columns<'a> {
     /// A column of whole numbers.
     #[must_use]
     pub fn u32s(self, name: &str, value: impl Fn(usize) -> u32 + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::U32, false, move |rows| {
-            Leaf::required(Values::I32(rows.map(|row| value(row) as i32).collect()))
+        self.add(name, ColumnType::U32, false, move |rows| {
+            Leaf::required(ColumnValues::I32(rows.map(|row| value(row) as i32).collect()))
         })
     }
 
     /// A column of whole numbers, not all of which need be there.
     #[must_use]
     pub fn optional_u32s(self, name: &str, value: impl Fn(usize) -> Option<u32> + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::U32, true, move |rows| {
-            Leaf::optional(rows.map(|row| value(row).map(|value| value as i32)), Values::I32)
+        self.add(name, ColumnType::U32, true, move |rows| {
+            Leaf::optional(rows.map(|row| value(row).map(|value| value as i32)), ColumnValues::I32)
         })
     }
 
     /// A column of large whole numbers.
     #[must_use]
     pub fn u64s(self, name: &str, value: impl Fn(usize) -> u64 + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::U64, false, move |rows| {
-            Leaf::required(Values::I64(rows.map(|row| value(row) as i64).collect()))
+        self.add(name, ColumnType::U64, false, move |rows| {
+            Leaf::required(ColumnValues::I64(rows.map(|row| value(row) as i64).collect()))
         })
     }
 
     /// A column of numbers in single precision.
     #[must_use]
     pub fn f32s(self, name: &str, value: impl Fn(usize) -> f32 + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::F32, false, move |rows| Leaf::required(Values::F32(rows.map(&value).collect())))
+        self.add(name, ColumnType::F32, false, move |rows| {
+            Leaf::required(ColumnValues::F32(rows.map(&value).collect()))
+        })
     }
 
     /// A column of numbers in single precision, not all of which need be there.
     #[must_use]
     pub fn optional_f32s(self, name: &str, value: impl Fn(usize) -> Option<f32> + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::F32, true, move |rows| Leaf::optional(rows.map(&value), Values::F32))
+        self.add(name, ColumnType::F32, true, move |rows| Leaf::optional(rows.map(&value), ColumnValues::F32))
     }
 
     /// A column of numbers.
     #[must_use]
     pub fn f64s(self, name: &str, value: impl Fn(usize) -> f64 + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::F64, false, move |rows| Leaf::required(Values::F64(rows.map(&value).collect())))
+        self.add(name, ColumnType::F64, false, move |rows| {
+            Leaf::required(ColumnValues::F64(rows.map(&value).collect()))
+        })
     }
 
     /// A column of numbers, not all of which need be there.
     #[must_use]
     pub fn optional_f64s(self, name: &str, value: impl Fn(usize) -> Option<f64> + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::F64, true, move |rows| Leaf::optional(rows.map(&value), Values::F64))
+        self.add(name, ColumnType::F64, true, move |rows| Leaf::optional(rows.map(&value), ColumnValues::F64))
     }
 
     /// A column of text.
     #[must_use]
     pub fn texts(self, name: &str, value: impl Fn(usize) -> &'a str + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::Text, false, move |rows| {
-            Leaf::required(Values::Text(rows.map(|row| ByteArray::from(value(row))).collect()))
+        self.add(name, ColumnType::Text, false, move |rows| {
+            Leaf::required(ColumnValues::Text(rows.map(|row| ByteArray::from(value(row))).collect()))
         })
     }
 
@@ -204,15 +212,15 @@ impl<'a> Columns<'a> {
         name: &str,
         value: impl Fn(usize) -> Option<&'a str> + Send + Sync + 'a,
     ) -> Self {
-        self.add(name, Kind::Text, true, move |rows| {
-            Leaf::optional(rows.map(|row| value(row).map(ByteArray::from)), Values::Text)
+        self.add(name, ColumnType::Text, true, move |rows| {
+            Leaf::optional(rows.map(|row| value(row).map(ByteArray::from)), ColumnValues::Text)
         })
     }
 
     /// A column of few distinct words.
     #[must_use]
     pub fn words(self, name: &str, value: impl Fn(usize) -> &'a str + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::Words, false, move |rows| {
+        self.add(name, ColumnType::Words, false, move |rows| {
             // Equal words in turn share their bytes.
             let mut last: Option<(&str, ByteArray)> = None;
             let word = |row| {
@@ -222,7 +230,7 @@ impl<'a> Columns<'a> {
                     _ => last.insert((word, ByteArray::from(word))).1.clone(),
                 }
             };
-            Leaf::required(Values::Text(rows.map(word).collect()))
+            Leaf::required(ColumnValues::Text(rows.map(word).collect()))
         })
     }
 
@@ -234,8 +242,8 @@ impl<'a> Columns<'a> {
         words: &'a [&'a str],
         code: impl Fn(usize) -> u32 + Send + Sync + 'a,
     ) -> Self {
-        self.add(name, Kind::Words, false, move |rows| {
-            Leaf::required(Values::Codes(words, rows.map(&code).collect()))
+        self.add(name, ColumnType::Words, false, move |rows| {
+            Leaf::required(ColumnValues::Codes(words, rows.map(&code).collect()))
         })
     }
 
@@ -247,31 +255,31 @@ impl<'a> Columns<'a> {
         words: &'a [&'a str],
         code: impl Fn(usize) -> Option<u32> + Send + Sync + 'a,
     ) -> Self {
-        self.add(name, Kind::Words, true, move |rows| {
-            Leaf::optional(rows.map(&code), |codes| Values::Codes(words, codes))
+        self.add(name, ColumnType::Words, true, move |rows| {
+            Leaf::optional(rows.map(&code), |codes| ColumnValues::Codes(words, codes))
         })
     }
 
     /// A column of lists.
     #[must_use]
     pub fn lists(self, name: &str, value: impl Fn(usize) -> &'a [u32] + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::Lists, false, move |rows| Leaf::lists(rows.map(&value), false))
+        self.add(name, ColumnType::Lists, false, move |rows| Leaf::lists(rows.map(&value), false))
     }
 
     /// A column of lists, of which those that are empty are not there.
     #[must_use]
     pub fn optional_lists(self, name: &str, value: impl Fn(usize) -> &'a [u32] + Send + Sync + 'a) -> Self {
-        self.add(name, Kind::Lists, true, move |rows| Leaf::lists(rows.map(&value), true))
+        self.add(name, ColumnType::Lists, true, move |rows| Leaf::lists(rows.map(&value), true))
     }
 
     fn add(
         mut self,
         name: &str,
-        kind: Kind,
+        kind: ColumnType,
         is_nullable: bool,
         fill: impl Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a,
     ) -> Self {
-        self.all.push(Column { name: name.to_owned(), kind, is_nullable, fill: Box::new(fill) });
+        self.all.push(WrittenColumn { name: name.to_owned(), kind, is_nullable, fill: Box::new(fill) });
         self
     }
 
@@ -306,10 +314,14 @@ impl<'a> Columns<'a> {
     }
 
     fn properties(&self, schema: &SchemaDescriptor) -> WriterProperties {
-        let fields: Vec<Field<'_>> = self
+        let fields: Vec<ArrowField<'_>> = self
             .all
             .iter()
-            .map(|column| Field { name: &column.name, kind: column.kind, is_nullable: column.is_nullable })
+            .map(|column| ArrowField {
+                name: &column.name,
+                kind: column.kind,
+                is_nullable: column.is_nullable,
+            })
             .collect();
         let said = arrow_schema::encode(&fields, &self.metadata);
         let mut properties = WriterProperties::builder()

@@ -1,7 +1,7 @@
 //! Gradients of parameters, and of intermediate values during a backward pass.
 
 use crate::grad::{Parameters, Var};
-use crate::kernel::{Buffer, Pool, Real, Store};
+use crate::kernel::{Buffer, Pool, Real, StoreMode};
 use rayon::prelude::*;
 
 /// One gradient per parameter, which several batches may accumulate into.
@@ -64,14 +64,14 @@ impl<T: Real> Gradients<T> {
     }
 
     /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`Store::Set`]), the others accumulate.
-    pub fn put(&mut self, var: Var, put: impl FnOnce(&mut [T], Store)) {
+    pub fn put(&mut self, var: Var, put: impl FnOnce(&mut [T], StoreMode)) {
         if let Some(index) = var.as_parameter() {
-            return put(&mut self.parameters[index], Store::Add);
+            return put(&mut self.parameters[index], StoreMode::Add);
         }
         let index = var.as_value();
         match &mut self.values[index] {
-            Some(gradient) => put(gradient, Store::Add),
-            empty => put(empty.insert(self.pool.scratch(self.sizes[index])), Store::Set),
+            Some(gradient) => put(gradient, StoreMode::Add),
+            empty => put(empty.insert(self.pool.scratch(self.sizes[index])), StoreMode::Set),
         }
     }
 
@@ -125,9 +125,9 @@ mod tests {
         let mut parameters = Parameters::new(&Pool::new());
         let a = parameters.add("a", &[3], || 2.0);
         let mut gradients = Gradients::zeros(&parameters);
-        let put = |sum: &mut [f64], store: Store| {
+        let put = |sum: &mut [f64], store: StoreMode| {
             for slot in sum {
-                *slot = if store == Store::Set { 1.0 } else { *slot + 1.0 };
+                *slot = if store == StoreMode::Set { 1.0 } else { *slot + 1.0 };
             }
         };
         // Twice: what the first pass left behind must not come back.

@@ -54,7 +54,7 @@ impl<'t, T: Real> Values<'t, T> {
 
 /// Operands of an operation's backward function.
 #[derive(Debug)]
-pub struct Step<'t, T: Real> {
+pub struct BackwardStep<'t, T: Real> {
     /// Values of all variables.
     pub values: Values<'t, T>,
     /// Output of the operation.
@@ -63,7 +63,7 @@ pub struct Step<'t, T: Real> {
     pub gradient: &'t mut [T],
 }
 
-type Backward<'a, T> = Box<dyn FnOnce(Step<'_, T>, &mut Gradients<T>) + 'a>;
+type Backward<'a, T> = Box<dyn FnOnce(BackwardStep<'_, T>, &mut Gradients<T>) + 'a>;
 
 struct TapeOperation<'a, T: Real> {
     name: &'static str,
@@ -114,7 +114,7 @@ impl<'a, T: Real> Tape<'a, T> {
         name: &'static str,
         len: usize,
         forward: impl FnOnce(Values<'_, T>, &mut [T]) -> S,
-        backward: impl FnOnce(Step<'_, T>, S, &mut Gradients<T>) + 'a,
+        backward: impl FnOnce(BackwardStep<'_, T>, S, &mut Gradients<T>) + 'a,
     ) -> Var {
         let mut output = self.parameters.pool().scratch(len);
         if let Some(observer) = self.observer {
@@ -125,8 +125,9 @@ impl<'a, T: Real> Tape<'a, T> {
             observer.end(Pass::Forward, name);
         }
         self.outputs.push(output);
-        let backward =
-            Box::new(move |step: Step<'_, T>, gradients: &mut Gradients<T>| backward(step, saved, gradients));
+        let backward = Box::new(move |step: BackwardStep<'_, T>, gradients: &mut Gradients<T>| {
+            backward(step, saved, gradients);
+        });
         self.operations.push(TapeOperation { name, backward });
         Var::value(self.outputs.len() - 1)
     }
@@ -160,7 +161,10 @@ impl<'a, T: Real> Tape<'a, T> {
             if let Some(observer) = self.observer {
                 observer.begin(Pass::Backward, operation.name);
             }
-            (operation.backward)(Step { values: self.values(), output, gradient: &mut gradient }, gradients);
+            (operation.backward)(
+                BackwardStep { values: self.values(), output, gradient: &mut gradient },
+                gradients,
+            );
             if let Some(observer) = self.observer {
                 observer.end(Pass::Backward, operation.name);
             }

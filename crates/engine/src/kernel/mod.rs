@@ -40,12 +40,12 @@ mod workers;
 pub use buffer::{Buffer, Pool};
 pub use dense::{
     Affine, Attended, AttentionGradients, Block, CrossAttention, Head, HeadUpstream, IndexedRows, Layout,
-    NORM_EPSILON, NormScale, Pairwise, PairwiseOutput, SelfAttention, SetTables, SharedRows, SourceTile,
-    Term, reduce_in_order,
+    LinearTerm, NORM_EPSILON, NormScale, Pairwise, PairwiseOutput, SelfAttention, SetTables, SharedRows,
+    SourceTile, reduce_in_order,
 };
 pub use elementwise::{Activation, DropoutMask};
 pub use real::Real;
 pub use scalar::Scalar;
 pub use simd::{Isa, PackedBlock, PackedPairwise};
-pub use sparse::{Csr, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, Store};
+pub use sparse::{Csr, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, StoreMode};
 pub use workers::worker_pool;

@@ -2,30 +2,34 @@
 
 use crate::kernel::sparse::{edge_loss, neighbour_sum, spmm};
 use crate::kernel::{
-    Activation, Affine, Block, DropoutMask, EdgeLoss, Head, HeadUpstream, Isa, NeighbourSum, Pairwise,
-    PairwiseOutput, Pool, Real, RowGradients, SourceTile, Spmm, Store, Term, reference, simd,
+    Activation, Affine, Block, DropoutMask, EdgeLoss, Head, HeadUpstream, Isa, LinearTerm, NeighbourSum,
+    Pairwise, PairwiseOutput, Pool, Real, RowGradients, SourceTile, Spmm, StoreMode, reference, simd,
 };
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A float type with kernels.
+/// A float type with kernels: the reference kernels, unless it has faster ones.
 pub trait Scalar: Real {
     /// Scratch memory of the kernels: fresh memory is cleared page by page by the system, which took an eighth of a backward pass.
     fn pool() -> &'static Pool<Self>;
 
     /// Sparse-dense product; see [`Spmm`].
-    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]);
+    fn spmm(task: &Spmm<'_, Self>, store: StoreMode, output: &mut [Self]) {
+        reference::spmm(task, store, output);
+    }
 
     /// `output (+)= activation(Σ over terms of rows · weight + bias)`, `output: [n, width]`.
     fn linear(
-        terms: &[Term<'_, Self>],
+        terms: &[LinearTerm<'_, Self>],
         bias: Option<&[Self]>,
         activation: Activation,
-        store: Store,
+        store: StoreMode,
         output: &mut [Self],
         width: usize,
-    );
+    ) {
+        reference::linear(terms, bias, activation, store, output, width);
+    }
 
     /// `sum[m, k] += leftᵀ right` with `left: [n, m]`, `right: [n, k]`: a weight's gradient, a Gram matrix; and
     /// `left_sum[m] += Σ over rows of left`: a bias's gradient.
@@ -35,27 +39,37 @@ pub trait Scalar: Real {
         size: [usize; 2],
         sum: &mut [Self],
         left_sum: Option<&mut [Self]>,
-    );
+    ) {
+        reference::transposed_product(left, right, size, sum, left_sum);
+    }
 
     /// Returns Σ (R − A)² − λR² over the entries of a matrix and adds its gradients; see [`EdgeLoss`].
-    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
+    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
+        reference::edge_loss(task, row_gradient, bias_gradient)
+    }
 
     /// Sums over the neighbours of some nodes in one sample, on the calling thread; see [`NeighbourSum`].
-    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]);
+    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]) {
+        reference::neighbour_sum(task, output);
+    }
 
     /// Adds the gradients of the rows read; returns that of the self weight.
     fn neighbour_sum_backward(
         task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
         gradients: &mut RowGradients<'_, Self>,
-    ) -> f64;
+    ) -> f64 {
+        reference::neighbour_sum_backward(task, upstream, gradients)
+    }
 
     /// [`Scalar::neighbour_sum_backward`] of the self terms alone.
     fn self_term_backward(
         task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
         gradients: &mut RowGradients<'_, Self>,
-    ) -> f64;
+    ) -> f64 {
+        reference::self_term_backward(task, upstream, gradients)
+    }
 
     /// Weights of a block in the layout of its kernels.
     type PackedBlock: Clone + Debug + Send + Sync;
@@ -72,7 +86,9 @@ pub trait Scalar: Real {
         dropout: Option<DropoutMask<'_>>,
         input: &[Self],
         output: &mut [Self],
-    );
+    ) {
+        reference::block_rows(block, dropout, input, output);
+    }
 
     /// [`Block::backward`] of one tile.
     fn block_rows_backward(
@@ -82,7 +98,9 @@ pub trait Scalar: Real {
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
-    );
+    ) {
+        reference::block_rows_backward(block, dropout, input, upstream, d_input, gradient);
+    }
 
     /// Packs weights for [`Scalar::pair_rows`] and its backward pass.
     fn pack_pairwise(
@@ -92,10 +110,14 @@ pub trait Scalar: Real {
     ) -> Self::PackedPairwise;
 
     /// [`Pairwise::forward`] of one tile.
-    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>);
+    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>) {
+        reference::pair_rows(task, sources, output);
+    }
 
     /// Length of the gradient that [`Scalar::pair_rows_backward`] adds to.
-    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize;
+    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
+        task.parameter_count()
+    }
 
     /// [`Pairwise::backward`] of one tile: `d_rows` of its source rows; `forward` has the values and the log-sum-exp.
     fn pair_rows_backward(
@@ -105,14 +127,20 @@ pub trait Scalar: Real {
         upstream: &[Self],
         d_rows: &mut [Self],
         gradient: &mut [Self],
-    );
+    ) {
+        reference::pair_rows_backward(task, sources, forward, upstream, d_rows, gradient);
+    }
 
     /// Adds to the parameters' gradient what [`Scalar::pair_rows_backward`] has accumulated over all tiles.
-    fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]);
+    fn add_pair_gradient(_task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
+        sum.iter_mut().zip(gradient).for_each(|(sum, &value)| *sum += value);
+    }
 
     /// [`crate::kernel::SelfAttention::forward`] of a tile of queries in one head: `out: [queries, width]`, `log_sum: [queries]`. `key_norm` is
     /// the largest norm of a row of k: with a query's it bounds all its scores.
-    fn attend(head: &Head<'_, Self>, key_norm: Self, out: &mut [Self], log_sum: &mut [Self]);
+    fn attend(head: &Head<'_, Self>, _key_norm: Self, out: &mut [Self], log_sum: &mut [Self]) {
+        reference::attend(head, out, log_sum);
+    }
 
     /// [`crate::kernel::SelfAttention::backward`] of a range of keys in one head: adds to `d_key, d_value: [keys, width]` and to
     /// `d_query: [n, width]`.
@@ -123,7 +151,9 @@ pub trait Scalar: Real {
         d_key: &mut [Self],
         d_value: &mut [Self],
         d_query: &mut [Self],
-    );
+    ) {
+        reference::attend_backward(head, upstream, keys, d_key, d_value, d_query);
+    }
 }
 
 impl Scalar for f32 {
@@ -132,15 +162,15 @@ impl Scalar for f32 {
         &POOL
     }
 
-    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]) {
+    fn spmm(task: &Spmm<'_, Self>, store: StoreMode, output: &mut [Self]) {
         spmm::spmm(Isa::current(), task, store, output);
     }
 
     fn linear(
-        terms: &[Term<'_, Self>],
+        terms: &[LinearTerm<'_, Self>],
         bias: Option<&[Self]>,
         activation: Activation,
-        store: Store,
+        store: StoreMode,
         output: &mut [Self],
         width: usize,
     ) {
@@ -256,122 +286,15 @@ impl Scalar for f32 {
 }
 
 impl Scalar for f64 {
+    type PackedBlock = ();
+    type PackedPairwise = ();
+
     fn pool() -> &'static Pool<Self> {
         static POOL: LazyLock<Pool<f64>> = LazyLock::new(Pool::new);
         &POOL
     }
 
-    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]) {
-        reference::spmm(task, store, output);
-    }
-
-    fn linear(
-        terms: &[Term<'_, Self>],
-        bias: Option<&[Self]>,
-        activation: Activation,
-        store: Store,
-        output: &mut [Self],
-        width: usize,
-    ) {
-        reference::linear(terms, bias, activation, store, output, width);
-    }
-
-    fn transposed_product(
-        left: &[Self],
-        right: &[Self],
-        size: [usize; 2],
-        sum: &mut [Self],
-        left_sum: Option<&mut [Self]>,
-    ) {
-        reference::transposed_product(left, right, size, sum, left_sum);
-    }
-
-    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
-        reference::edge_loss(task, row_gradient, bias_gradient)
-    }
-
-    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]) {
-        reference::neighbour_sum(task, output);
-    }
-
-    fn neighbour_sum_backward(
-        task: &NeighbourSum<'_, Self>,
-        upstream: &[Self],
-        gradients: &mut RowGradients<'_, Self>,
-    ) -> f64 {
-        reference::neighbour_sum_backward(task, upstream, gradients)
-    }
-
-    fn self_term_backward(
-        task: &NeighbourSum<'_, Self>,
-        upstream: &[Self],
-        gradients: &mut RowGradients<'_, Self>,
-    ) -> f64 {
-        reference::self_term_backward(task, upstream, gradients)
-    }
-
-    type PackedBlock = ();
-    type PackedPairwise = ();
-
     fn pack_block(_: &[Affine<'_, Self>]) {}
 
-    fn block_rows(
-        block: &Block<'_, Self>,
-        dropout: Option<DropoutMask<'_>>,
-        input: &[Self],
-        output: &mut [Self],
-    ) {
-        reference::block_rows(block, dropout, input, output);
-    }
-
-    fn block_rows_backward(
-        block: &Block<'_, Self>,
-        dropout: Option<DropoutMask<'_>>,
-        input: &[Self],
-        upstream: &[Self],
-        d_input: &mut [Self],
-        gradient: &mut [Self],
-    ) {
-        reference::block_rows_backward(block, dropout, input, upstream, d_input, gradient);
-    }
-
     fn pack_pairwise(_: usize, _: &[Vec<Affine<'_, Self>>], _: &[Affine<'_, Self>; 2]) {}
-
-    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>) {
-        reference::pair_rows(task, sources, output);
-    }
-
-    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
-        task.parameter_count()
-    }
-
-    fn pair_rows_backward(
-        task: &Pairwise<'_, Self>,
-        sources: SourceTile<'_, Self>,
-        forward: (&[Self], &[Self]),
-        upstream: &[Self],
-        d_rows: &mut [Self],
-        gradient: &mut [Self],
-    ) {
-        reference::pair_rows_backward(task, sources, forward, upstream, d_rows, gradient);
-    }
-
-    fn add_pair_gradient(_: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
-        sum.iter_mut().zip(gradient).for_each(|(sum, &value)| *sum += value);
-    }
-
-    fn attend(head: &Head<'_, Self>, _: Self, out: &mut [Self], log_sum: &mut [Self]) {
-        reference::attend(head, out, log_sum);
-    }
-
-    fn attend_backward(
-        head: &Head<'_, Self>,
-        upstream: &HeadUpstream<'_, Self>,
-        keys: Range<usize>,
-        d_key: &mut [Self],
-        d_value: &mut [Self],
-        d_query: &mut [Self],
-    ) {
-        reference::attend_backward(head, upstream, keys, d_key, d_value, d_query);
-    }
 }

@@ -36,7 +36,7 @@ pub fn worker_pool(threads: usize, name: &str) -> Result<ThreadPool, ThreadPoolB
 
 /// While it lives, the current thread flushes subnormal numbers to zero; dropping it restores the setting that it found.
 struct FlushToZero {
-    found: control::Word,
+    found: ControlWord,
     /// Not `Send`: the setting is that of the thread that entered.
     thread: PhantomData<*const ()>,
 }
@@ -55,22 +55,27 @@ impl Drop for FlushToZero {
     }
 }
 
+/// The contents of the register that controls how a thread treats subnormal numbers.
+type ControlWord = u64;
+
 /// MXCSR, the control and status register of SSE and AVX.
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "the control register has no safe accessor")]
 mod control {
-    pub(super) type Word = u32;
-    /// Flush results to zero (bit 15), take subnormal inputs as zero (bit 6).
-    pub(super) const FLUSH: Word = 1 << 15 | 1 << 6;
+    use super::ControlWord;
 
-    pub(super) fn read() -> Word {
-        let mut word = 0;
+    /// Flush results to zero (bit 15), take subnormal inputs as zero (bit 6).
+    pub(super) const FLUSH: ControlWord = 1 << 15 | 1 << 6;
+
+    pub(super) fn read() -> ControlWord {
+        let mut word = 0_u32;
         // SAFETY: writes the register of this thread to a local variable.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack)) };
-        word
+        word.into()
     }
 
-    pub(super) fn write(word: Word) {
+    pub(super) fn write(word: ControlWord) {
+        let word = word as u32;
         // SAFETY: reads a local variable; the word is one that was read, with [`FLUSH`] or without, so no reserved bit is set and no
         // exception unmasked.
         unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack)) };
@@ -81,18 +86,19 @@ mod control {
 #[cfg(target_arch = "aarch64")]
 #[expect(unsafe_code, reason = "the control register has no safe accessor")]
 mod control {
-    pub(super) type Word = u64;
-    /// Flush to zero: bit 24.
-    pub(super) const FLUSH: Word = 1 << 24;
+    use super::ControlWord;
 
-    pub(super) fn read() -> Word {
+    /// Flush to zero: bit 24.
+    pub(super) const FLUSH: ControlWord = 1 << 24;
+
+    pub(super) fn read() -> ControlWord {
         let word;
         // SAFETY: reads the register of this thread.
         unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) word, options(nomem, nostack)) };
         word
     }
 
-    pub(super) fn write(word: Word) {
+    pub(super) fn write(word: ControlWord) {
         // SAFETY: the word is one that was read, with [`FLUSH`] or without.
         unsafe { std::arch::asm!("msr fpcr, {}", in(reg) word, options(nomem, nostack)) };
     }
@@ -101,14 +107,15 @@ mod control {
 /// Other CPUs keep their subnormal numbers.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod control {
-    pub(super) type Word = u8;
-    pub(super) const FLUSH: Word = 0;
+    use super::ControlWord;
 
-    pub(super) fn read() -> Word {
+    pub(super) const FLUSH: ControlWord = 0;
+
+    pub(super) fn read() -> ControlWord {
         0
     }
 
-    pub(super) fn write(_: Word) {}
+    pub(super) fn write(_: ControlWord) {}
 }
 
 #[cfg(test)]
@@ -124,7 +131,7 @@ mod tests {
     }
 
     /// The settings without the exception flags, which any operation may raise.
-    fn settings() -> control::Word {
+    fn settings() -> ControlWord {
         control::read() & control::FLUSH
     }
 

@@ -12,7 +12,7 @@ use crate::FixedScorer;
 use crate::layer::{Linear, SetScorer};
 use knockout_data::cell::{GeneSets, GeneSetsRef};
 use knockout_engine::grad::{Tape, Var};
-use knockout_engine::kernel::{Activation, SetTables};
+use knockout_engine::kernel::{Activation, Scalar, SetTables};
 use rayon::prelude::*;
 
 /// Genes whose tables fit the second-level cache together: sets are scored in the order of their last gene's group.
@@ -70,8 +70,8 @@ fn interleaved(channel: usize, width: usize, heads: usize) -> usize {
 }
 
 impl Algebra {
-    fn new(tape: &Tape<'_, f32>, scorer: &SetScorer, width: usize, heads: usize) -> Self {
-        let wide = |var: Var| tape.value(var).iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
+    fn new<T: Scalar>(tape: &Tape<'_, T>, scorer: &SetScorer, width: usize, heads: usize) -> Self {
+        let wide = |var: Var| tape.value(var).iter().map(|value| value.to_f64()).collect::<Vec<f64>>();
         let matrix = |linear: Linear| WeightMatrix { values: wide(linear.weight), columns: width };
         let [first, second] = [scorer.layers[0], scorer.layers[1]];
         let [rezero1, rezero2] = [first, second].map(|layer| wide(layer.rezero)[0]);
@@ -127,9 +127,9 @@ impl Algebra {
     }
 
     /// Fills the row of a gene.
-    fn fill(&self, embedding: &[f32], row: &mut [f32]) {
+    fn fill<T: Scalar>(&self, embedding: &[T], row: &mut [f32]) {
         let Self { width, heads, .. } = *self;
-        let x: Vec<f64> = embedding.iter().map(|&value| f64::from(value)).collect();
+        let x: Vec<f64> = embedding.iter().map(|value| value.to_f64()).collect();
         let affine = |(matrix, bias): &(WeightMatrix, Vec<f64>)| -> Vec<f64> {
             let mut out = Vec::new();
             matrix.times(&x, &mut out);
@@ -163,15 +163,19 @@ fn scale(width: usize, heads: usize) -> f64 {
     1.0 / ((width / heads) as f64).sqrt()
 }
 
+fn narrow<T: Scalar>(value: T) -> f32 {
+    value.to_f64() as f32
+}
+
 impl FixedDango {
     /// Makes the tables; `None` for a shape that the kernels do not handle.
-    pub(super) fn new(model: &Dango<f32>) -> Option<Self> {
+    pub(super) fn new<T: Scalar>(model: &Dango<T>) -> Option<Self> {
         let (scorer, width) = (&model.set, model.width);
         let heads = scorer.layers.first()?.heads;
         if scorer.layers.len() != 2 || !SetTables::supports(width, heads) {
             return None;
         }
-        let mut tape = Tape::new(model.parameters());
+        let mut tape = Tape::new(&model.parameters);
         let (.., meta) = model.embed(&mut tape);
         let gene_count = tape.value(meta).len() / (width + model.networks.len());
         let algebra = Algebra::new(&tape, scorer, width, heads);
@@ -185,9 +189,10 @@ impl FixedDango {
             (tape.value(scorer.layers[1].projections.output.weight), tape.value(scorer.layers[1].rezero)[0]);
         let mut output = vec![0.0; width * width];
         for (at, value) in weight.iter().enumerate() {
-            output[interleaved(at % width, width, heads) * width + at / width] = rezero * value;
+            output[interleaved(at % width, width, heads) * width + at / width] = narrow(rezero * *value);
         }
-        let (score, bias) = (tape.value(scorer.score.weight).to_vec(), tape.value(scorer.score.bias)[0]);
+        let score = tape.value(scorer.score.weight).iter().map(|&value| narrow(value)).collect();
+        let bias = narrow(tape.value(scorer.score.bias)[0]);
         Some(Self { tables: SetTables::new(rows, &output, score, bias, heads), gene_count })
     }
 }

@@ -18,8 +18,8 @@ use crate::init::Init;
 use crate::layer::{
     GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, weighted_sum,
 };
-use crate::loss::{AlphaSchedule, LossAt, RecordedLoss, ScoreLoss, ScoredRows};
-use crate::{FixedScorer, Forward, Input, Model, ModelOptions, SelfLoops, graph_of, merged_graph};
+use crate::loss::{AlphaSchedule, LossAt, RecordedLoss, ScoreLoss};
+use crate::{FixedScorer, Forward, Input, Model, ModelOptions, SelfLoopChoice, graph_of, merged_graph};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
 use knockout_engine::grad::{Parameters, Tape, Var};
@@ -70,25 +70,21 @@ pub struct DangoForward {
     pub set: SetScores,
 }
 
-/// The loss and its parts.
-#[derive(Debug, Clone)]
-pub struct DangoLoss {
-    /// The value that is minimised.
-    pub total: Var,
-    /// The loss of the scores.
-    pub interaction: RecordedLoss,
-    /// By network; empty where α is 0, because it is then not computed.
-    pub reconstruction: Vec<Var>,
+impl DangoForward {
+    /// Returns what the loss reads.
+    pub fn outputs(&self) -> Forward {
+        Forward { hidden: self.second.clone(), ..Forward::scores(self.set.scores) }
+    }
 }
 
 impl DangoNetwork {
     /// A network of a cell.
-    pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
+    pub fn of(network: &Network, self_loops: SelfLoopChoice, lambda: f64) -> Self {
         Self { name: network.name().to_owned(), graph: graph_of(network, self_loops), lambda }
     }
 
     /// The edges of several networks of a cell, each edge once.
-    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops, lambda: f64) -> Self {
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoopChoice, lambda: f64) -> Self {
         Self { name: name.to_owned(), graph: merged_graph(networks, self_loops), lambda }
     }
 }
@@ -182,16 +178,6 @@ impl<T: Scalar> Dango<T> {
         Self { loss, ..self }
     }
 
-    /// Returns the trained parameters.
-    pub fn parameters(&self) -> &Parameters<T> {
-        &self.parameters
-    }
-
-    /// Returns the trained parameters, mutable.
-    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
-        &mut self.parameters
-    }
-
     /// The networks, in order.
     pub fn networks(&self) -> impl ExactSizeIterator<Item = &DangoNetwork> {
         self.networks.iter().map(|layers| &layers.network)
@@ -221,32 +207,22 @@ impl<T: Scalar> Dango<T> {
     }
 
     /// Records the loss of a forward pass, with weight `alpha` on the reconstruction.
-    pub fn loss<'a>(
+    pub fn loss_with<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
-        forward: &DangoForward,
+        forward: &Forward,
         targets: &'a [T],
         alpha: f64,
         at: LossAt,
-    ) -> DangoLoss {
-        self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha, at)
-    }
-
-    fn loss_of<'a>(
-        &'a self,
-        tape: &mut Tape<'a, T>,
-        predictions: Var,
-        embeddings: &[Var],
-        targets: &'a [T],
-        alpha: f64,
-        at: LossAt,
-    ) -> DangoLoss {
-        let rows = ScoredRows { predictions, representation: None };
-        let interaction = self.loss.record(tape, rows, targets, at, None);
-        let reconstruction = self.reconstruction(tape, embeddings, alpha);
-        let mut parts = vec![(interaction.total, 1.0 - alpha)];
-        parts.extend(reconstruction.iter().map(|&part| (part, alpha / self.networks.len() as f64)));
-        DangoLoss { total: weighted_sum(tape, &parts), interaction, reconstruction }
+    ) -> RecordedLoss {
+        let RecordedLoss { total, mut parts } = self.loss.record(tape, forward.rows(), targets, at, None);
+        let reconstruction = self.reconstruction(tape, &forward.hidden, alpha);
+        parts.push(("alpha".to_owned(), alpha));
+        add_reconstruction(&mut parts, tape, &reconstruction);
+        let weight = alpha / self.networks.len() as f64;
+        let mut terms = vec![(total, 1.0 - alpha)];
+        terms.extend(reconstruction.into_iter().map(|part| (part, weight)));
+        RecordedLoss { total: weighted_sum(tape, &terms), parts }
     }
 
     /// Records the reconstruction of each network, unless its weight is 0.
@@ -264,14 +240,14 @@ impl<T: Scalar> Dango<T> {
 }
 
 /// Adds the mean of the reconstructions to the parts of a loss, if they were computed.
-fn add_reconstruction(parts: &mut Vec<(String, f64)>, tape: &Tape<'_, f32>, reconstruction: &[Var]) {
+fn add_reconstruction<T: Scalar>(parts: &mut Vec<(String, f64)>, tape: &Tape<'_, T>, reconstruction: &[Var]) {
     if !reconstruction.is_empty() {
-        let sum: f64 = reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
+        let sum: f64 = reconstruction.iter().map(|&part| tape.scalar(part).to_f64()).sum();
         parts.push(("reconstruction".to_owned(), sum / reconstruction.len() as f64));
     }
 }
 
-impl Model for Dango<f32> {
+impl<T: Scalar> Model<T> for Dango<T> {
     fn name(&self) -> &'static str {
         DangoOptions::NAME
     }
@@ -280,45 +256,39 @@ impl Model for Dango<f32> {
         self.rows.table_name()
     }
 
-    fn parameters(&self) -> &Parameters<f32> {
+    fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+    fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
 
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let forward = self.forward(tape, input.sets);
-        Forward { hidden: forward.second, ..Forward::scores(forward.set.scores) }
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, input: Input<'a, '_>) -> Forward {
+        self.forward(tape, input.sets).outputs()
     }
 
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
         Some(Box::new(fixed::FixedDango::new(self)?))
     }
 
-    fn score_loss(&self) -> &ScoreLoss<f32> {
+    fn score_loss(&self) -> &ScoreLoss<T> {
         &self.loss
     }
 
     fn loss<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         forward: &Forward,
-        targets: &'a [f32],
+        targets: &'a [T],
         at: LossAt,
     ) -> RecordedLoss {
-        let alpha = self.alpha_at(at);
-        let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha, at);
-        let mut parts = loss.interaction.parts;
-        parts.push(("alpha".to_owned(), alpha));
-        add_reconstruction(&mut parts, tape, &loss.reconstruction);
-        RecordedLoss { total: loss.total, parts }
+        self.loss_with(tape, forward, targets, self.alpha_at(at), at)
     }
 
     fn loss_without_samples<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         forward: &Forward,
         at: LossAt,
     ) -> Option<RecordedLoss> {

@@ -3,9 +3,9 @@
 use super::{Dango, DangoNetwork};
 use crate::layer::FeatureUse;
 use crate::limits;
-use crate::loss::{AlphaSchedule, LossConfig, LossShape};
+use crate::loss::{AlphaSchedule, LossConfig, LossPrecision, LossShape};
 use crate::network::{MERGED_STRING, check_any, check_names, check_once, string_lambda};
-use crate::{Model, ModelOptions, SelfLoops, SizeEstimate, StringChannels};
+use crate::{Model, ModelOptions, SelfLoopChoice, SizeEstimate, StringChannels};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Network};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct DangoOptions {
     /// Attention heads; they divide the width.
     pub heads: usize,
     /// Whether every gene counts among its own neighbours.
-    pub self_loops: SelfLoops,
+    pub self_loops: SelfLoopChoice,
     /// How the weight of the reconstruction changes.
     pub alpha: AlphaSchedule,
     /// The epoch in which α has arrived.
@@ -61,7 +61,7 @@ impl ModelOptions for DangoOptions {
         Self {
             width: 64,
             heads: 4,
-            self_loops: SelfLoops::AsStored,
+            self_loops: SelfLoopChoice::AsStored,
             alpha: AlphaSchedule::LinearUntilUniform,
             transition_epoch: 10,
             string_channels: StringChannels::Apart,
@@ -111,7 +111,7 @@ impl ModelOptions for DangoOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
+    fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>> {
         let (networks, features) = (self.networks_of(cell), self.features.of(cell));
         let model =
             Dango::with_features(cell.genes().len(), networks, features, [self.width, self.heads], seed);

@@ -1,49 +1,34 @@
 //! DANGO against PyTorch's numbers, and its gradients against their definition.
 
 use super::*;
-use crate::testing::{fill_all, graph, wide};
+use crate::testing::{case_batch, case_graph, check_gradients, fill_all, graph, wide};
 use knockout_base::random::Rng;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, clip_factor, evaluate_loss, gradient_check};
 use knockout_testdata::golden::{Case, Precision, cases};
 
-struct Loaded<T: Scalar> {
-    model: Dango<T>,
-    offsets: Vec<u32>,
-    genes: Vec<u32>,
-    targets: Vec<T>,
-}
-
-fn load<T: Scalar>(case: &Case) -> Loaded<T> {
+fn load<T: Scalar>(case: &Case) -> Dango<T> {
     let size = |name: &str| case.json["sizes"][name].as_u64().unwrap() as usize;
     let networks = case.json["options"]["networks"].as_array().unwrap();
     let networks = networks
         .iter()
         .map(|name| {
             let name = name.as_str().unwrap();
-            let edges = case.indices(&format!("input.edges.{name}"));
-            let (sources, targets) = edges.split_at(edges.len() / 2);
-            let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
             DangoNetwork {
                 name: name.to_owned(),
-                graph: graph(size("genes"), &edges),
+                graph: case_graph(case, &format!("input.edges.{name}"), size("genes")),
                 lambda: case.json["options"]["lambda"][name].as_f64().unwrap(),
             }
         })
         .collect();
     let mut model = Dango::new(size("genes"), networks, size("width"), size("heads"), 0);
     fill_all(case, model.parameters_mut());
-    Loaded {
-        model,
-        offsets: case.indices("input.perturbation.offsets"),
-        genes: case.indices("input.perturbation.genes"),
-        targets: case.f64("input.targets").iter().map(|&value| T::of(value)).collect(),
-    }
+    model
 }
 
 fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
-    let Loaded { model, offsets, genes, targets } = &load::<T>(case);
-    let sets = GeneSetsRef::new(offsets, genes);
+    let (model, (offsets, genes, targets)) = (load::<T>(case), case_batch(case));
+    let sets = GeneSetsRef::new(&offsets, &genes);
     let rows = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
     let alphas = case.json["options"]["alphas_of_gradients"].as_array().unwrap();
     for alpha in alphas.iter().map(|alpha| alpha.as_f64().unwrap()) {
@@ -66,25 +51,24 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         case.check("output.meta_embedding", wide(embedding), precision);
         case.check("output.set_dynamic", wide(tape.value(forward.set.dynamic)), precision);
         case.check("output.scores", wide(tape.value(forward.set.scores)), precision);
-        let loss = model.loss(&mut tape, &forward, targets, alpha, LossAt::default());
-        case.check("loss.interaction", wide(tape.value(loss.interaction.total)), precision);
+        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
+        let part = |name: &str| loss.parts.iter().find(|(part, _)| part == name).unwrap().1;
+        case.check("loss.interaction", [part("interaction")], precision);
         if alpha != 0.0 {
-            let parts: Vec<f64> =
-                loss.reconstruction.iter().map(|&part| tape.scalar(part).to_f64()).collect();
-            case.check("loss.reconstruction_per_network", parts.iter().copied(), precision);
-            let mean = parts.iter().sum::<f64>() / parts.len() as f64;
-            case.check("loss.reconstruction", [mean], precision);
+            case.check("loss.reconstruction", [part("reconstruction")], precision);
+            let parts = model.reconstruction(&mut tape, &forward.second, alpha);
+            let parts = parts.iter().map(|&part| tape.scalar(part).to_f64());
+            case.check("loss.reconstruction_per_network", parts, precision);
         }
         case.check(&format!("loss.total.alpha{alpha}"), wide(tape.value(loss.total)), precision);
-        let mut gradients = Gradients::zeros(model.parameters());
-        tape.backward(loss.total, &mut gradients);
-        for (place, entry) in model.parameters().iter().enumerate() {
-            case.check(
-                &format!("grad.alpha{alpha}.{}", entry.name()),
-                wide(gradients.parameter(place)),
-                precision,
-            );
-        }
+        check_gradients(
+            case,
+            &format!("grad.alpha{alpha}."),
+            model.parameters(),
+            tape,
+            loss.total,
+            precision,
+        );
     }
 }
 
@@ -97,7 +81,7 @@ fn golden_forward_losses_and_gradients() {
 }
 
 fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
-    let Loaded { mut model, offsets, genes, targets } = load::<T>(case);
+    let (mut model, (offsets, genes, targets)) = (load::<T>(case), case_batch(case));
     let sets = GeneSetsRef::new(&offsets, &genes);
     let option = |name: &str| case.json["optimiser"][name].as_f64().unwrap();
     let config = AdamWConfig {
@@ -118,7 +102,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     for &alpha in &alphas {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets);
-        let loss = model.loss(&mut tape, &forward, &targets, alpha, LossAt::default());
+        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
         losses.push(tape.scalar(loss.total).to_f64());
         gradients.clear();
         tape.backward(loss.total, &mut gradients);
@@ -128,7 +112,8 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     }
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, sets);
-    let loss = model.loss(&mut tape, &forward, &targets, *alphas.last().unwrap(), LossAt::default());
+    let loss =
+        model.loss_with(&mut tape, &forward.outputs(), &targets, *alphas.last().unwrap(), LossAt::default());
     losses.push(tape.scalar(loss.total).to_f64());
     case.check("train.losses", losses, precision);
     case.check("train.gradient_norms", norms, precision);
@@ -185,7 +170,7 @@ fn gradients_agree_with_differences() {
         let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
             let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
-            let loss = model.loss(&mut tape, &forward, &targets, 0.4, LossAt::default());
+            let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, 0.4, LossAt::default());
             evaluate_loss(tape, loss.total, gradients)
         });
         assert!(worst.tolerances <= 1.0, "{worst:?}");
@@ -199,7 +184,7 @@ fn the_gram_form_is_the_dense_form() {
         let (offsets, genes) = ([0, 2], [3, 4]);
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
-        let loss = model.loss(&mut tape, &forward, &[0.5], 0.5, LossAt::default());
+        let reconstruction = model.reconstruction(&mut tape, &forward.second, 0.5);
         for (k, layers) in model.networks.iter().enumerate() {
             let (h, rows) = (tape.value(forward.second[k]), 12);
             let (v, c) = (tape.value(layers.reconstruction.weight), tape.value(layers.reconstruction.bias));
@@ -212,7 +197,7 @@ fn the_gram_form_is_the_dense_form() {
                     dense += if edges > 0.0 { (r - edges).powi(2) } else { layers.network.lambda * r * r };
                 }
             }
-            let gram = tape.scalar(loss.reconstruction[k]);
+            let gram = tape.scalar(reconstruction[k]);
             assert!((gram - dense / 144.0).abs() < 1e-12 * dense, "{gram} {}", dense / 144.0);
         }
     }

@@ -6,7 +6,7 @@ use crate::init::Init;
 use crate::layer::{Dropout, Linear, add_parts, add_to};
 use knockout_engine::grad::{Gradients, Parameters, Tape, Values, Var};
 use knockout_engine::kernel::{
-    Activation, CrossAttention, IndexedRows, Pairwise, PairwiseOutput, Scalar, SharedRows, Store,
+    Activation, CrossAttention, IndexedRows, Pairwise, PairwiseOutput, Scalar, SharedRows, StoreMode,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -214,15 +214,15 @@ fn scatter_gradients<'r, T: Scalar>(
                 for (row, sum) in (chunk * CHUNK_ROWS..).zip(sum.chunks_exact_mut(width)) {
                     let readers = readers.of(row);
                     let others = match (store, readers) {
-                        (Store::Set, [first, others @ ..]) => {
+                        (StoreMode::Set, [first, others @ ..]) => {
                             sum.copy_from_slice(of(network, *first as usize));
                             others
                         }
-                        (Store::Set, []) => {
+                        (StoreMode::Set, []) => {
                             sum.fill(T::ZERO);
                             readers
                         }
-                        (Store::Add, _) => readers,
+                        (StoreMode::Add, _) => readers,
                     };
                     for &reader in others {
                         add_to(sum, of(network, reader as usize));

@@ -38,7 +38,7 @@ pub use start::StartKind;
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
 use crate::loss::{LossAt, ScoreLoss};
-use crate::{Forward, Input, Model, ModelOptions, SelfLoops};
+use crate::{Forward, Input, Model, ModelOptions, SelfLoopChoice};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::DeletedEdges;
 use dropout::{DropoutPass, Site};
@@ -102,7 +102,7 @@ pub struct HeteroNetwork {
 
 impl HeteroNetwork {
     /// Creates the network at index `place` of the cell's.
-    pub fn of(network: &Network, place: usize, self_loops: SelfLoops) -> Self {
+    pub fn of(network: &Network, place: usize, self_loops: SelfLoopChoice) -> Self {
         let graph = crate::graph_of(network, self_loops);
         Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
     }
@@ -133,7 +133,7 @@ impl HeteroNetwork {
     }
 
     /// Several networks of a cell as one, each edge once. It has no place among the cell's, so it takes no masks.
-    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops) -> Self {
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoopChoice) -> Self {
         Self {
             name: name.to_owned(),
             graph: crate::merged_graph(networks, self_loops),
@@ -322,16 +322,6 @@ impl<T: Scalar> Hetero<T> {
         Self { loss, ..self }
     }
 
-    /// Returns the trained parameters.
-    pub fn parameters(&self) -> &Parameters<T> {
-        &self.parameters
-    }
-
-    /// Returns the trained parameters, mutable.
-    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
-        &mut self.parameters
-    }
-
     /// The networks, in order.
     pub fn networks(&self) -> &[HeteroNetwork] {
         &self.networks
@@ -446,7 +436,7 @@ impl<T: Scalar> Hetero<T> {
     }
 }
 
-impl Model for Hetero<f32> {
+impl<T: Scalar> Model<T> for Hetero<T> {
     fn name(&self) -> &'static str {
         HeteroOptions::NAME
     }
@@ -455,21 +445,21 @@ impl Model for Hetero<f32> {
         self.rows.table_name()
     }
 
-    fn parameters(&self) -> &Parameters<f32> {
+    fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+    fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
 
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, input: Input<'a, '_>) -> Forward {
         let forward = self.forward(tape, input, AggregationWeights::Discard);
         let ReadoutVars { predictions, difference, .. } = forward.readout;
         Forward { representation: Some(difference), ..Forward::scores(predictions) }
     }
 
-    fn score_loss(&self) -> &ScoreLoss<f32> {
+    fn score_loss(&self) -> &ScoreLoss<T> {
         &self.loss
     }
 

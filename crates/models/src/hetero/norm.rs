@@ -2,7 +2,7 @@
 
 use crate::layer::NormVars;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{NORM_EPSILON, Scalar, Store};
+use knockout_engine::kernel::{NORM_EPSILON, Scalar, StoreMode};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -143,11 +143,11 @@ pub(super) fn statistics<T: Scalar>(row: &[T]) -> (T, T) {
 }
 
 /// `sum (+)= values`, in parallel.
-pub(super) fn put_rows<T: Scalar>(sum: &mut [T], values: &[T], store: Store) {
+pub(super) fn put_rows<T: Scalar>(sum: &mut [T], values: &[T], store: StoreMode) {
     const CHUNK: usize = 1 << 14;
     sum.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).for_each(|(sum, values)| match store {
-        Store::Set => sum.copy_from_slice(values),
-        Store::Add => crate::layer::add_to(sum, values),
+        StoreMode::Set => sum.copy_from_slice(values),
+        StoreMode::Add => crate::layer::add_to(sum, values),
     });
 }
 

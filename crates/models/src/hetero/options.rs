@@ -8,7 +8,7 @@ use crate::layer::FeatureUse;
 use crate::limits;
 use crate::loss::{LossConfig, LossOptions, LossPrecision, LossShape, MleWassSupCrOptions};
 use crate::network::{MERGED_STRING, check_any, check_names, check_once};
-use crate::{Model, ModelOptions, SelfLoops, SizeEstimate, StringChannels};
+use crate::{Model, ModelOptions, SelfLoopChoice, SizeEstimate, StringChannels};
 use knockout_base::error::{Error, Result};
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::{Cell, Metabolism, Network};
@@ -46,7 +46,7 @@ pub struct HeteroOptions {
     /// Their heads; they divide the width.
     pub local_heads: usize,
     /// Whether every gene counts among its own neighbours.
-    pub self_loops: SelfLoops,
+    pub self_loops: SelfLoopChoice,
     /// Dropout probability after every activation in training. Runs from before it was a key had none.
     #[serde(default)]
     pub dropout: f64,
@@ -94,7 +94,7 @@ impl Default for HeteroOptions {
             combination: ScoreCombination::Concat,
             local_layers: 2,
             local_heads: 8,
-            self_loops: SelfLoops::AsStored,
+            self_loops: SelfLoopChoice::AsStored,
             dropout: 0.0,
             noise: NoiseKind::Shared,
             init: StartKind::Reference,
@@ -175,8 +175,8 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.model::<f32>(cell, seed)))
+    fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>> {
+        Ok(Box::new(self.model(cell, seed)))
     }
 
     fn processor(&self) -> Option<ProcessorKind> {
@@ -296,10 +296,10 @@ impl HeteroOptions {
             (Route::Rebuilt, NormKind::Graph, _) => {
                 "cannot be taken with model.norm=graph, whose statistics are those of all rows of the batch: use node-mask"
             }
-            (Route::EdgeMask, _, SelfLoops::Add) => {
+            (Route::EdgeMask, _, SelfLoopChoice::Add) => {
                 "has no flags for added self-loops: use node-mask, or model.self_loops=as-stored"
             }
-            (Route::Rebuilt, _, SelfLoops::Add) => {
+            (Route::Rebuilt, _, SelfLoopChoice::Add) => {
                 "knows no added self-loops: use node-mask, or model.self_loops=as-stored"
             }
             (Route::EdgeMask | Route::Rebuilt, ..) if self.string_channels == StringChannels::Merged => {

@@ -16,7 +16,7 @@ use super::own_rows::OwnRows;
 use super::plan::{LayerPlan, RowStage};
 use knockout_engine::kernel::slices::add_to;
 use knockout_engine::kernel::{
-    Buffer, Graph, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, Store, reduce_in_order,
+    Buffer, Graph, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, StoreMode, reduce_in_order,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -143,7 +143,7 @@ impl<'a> Propagation<'a> {
             column_weight: None,
             row_weight: None,
         };
-        T::spmm(&task, Store::Add, wild);
+        T::spmm(&task, StoreMode::Add, wild);
         let mut d_self_weight = wild_self_backward(&x[..genes * width], of_wild, self_weight, wild);
         let groups = cell_groups(self.input(), 0..self.input().cells(), owned, width);
         let own_rows = self.own_rows();

@@ -15,7 +15,7 @@ use knockout_base::random::Rng;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Graph, Layout, Scalar, Store, Term};
+use knockout_engine::kernel::{Activation, Graph, Layout, LinearTerm, Scalar, StoreMode};
 use serde::{Deserialize, Serialize};
 
 /// Where parameters start.
@@ -51,12 +51,12 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
         }
     }
     let mut x = gene_rows(model);
-    let mut start = Start { parameters: &mut model.parameters, norm, activation };
+    let mut start = StartScaler { parameters: &mut model.parameters, norm, activation };
     for mlp in &model.pre {
         x = start.block(mlp, x);
     }
     for at in 0..model.layers.len() {
-        let mut start = Start { parameters: &mut model.parameters, norm, activation };
+        let mut start = StartScaler { parameters: &mut model.parameters, norm, activation };
         let layer = &model.layers[at];
         let both = layer.networks.iter().zip(&model.networks);
         let mut g: Vec<Vec<T>> = both
@@ -67,7 +67,7 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
         start.aggregate(layer, &g, width);
         x = aggregated(model, at, &g);
     }
-    let start = &mut Start { parameters: &mut model.parameters, norm, activation };
+    let start = &mut StartScaler { parameters: &mut model.parameters, norm, activation };
     let (gate, value) = model.pool.linears();
     start.standardise(gate[0], &x);
     start.output(gate[1]);
@@ -87,13 +87,13 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
 }
 
 /// Scales layers in the order in which rows go through them.
-struct Start<'a, T: Scalar> {
+struct StartScaler<'a, T: Scalar> {
     parameters: &'a mut Parameters<T>,
     norm: NormKind,
     activation: Activation,
 }
 
-impl<T: Scalar> Start<'_, T> {
+impl<T: Scalar> StartScaler<'_, T> {
     /// Divides a layer by the deviation of its outputs over `rows` and shifts it by their mean; returns the outputs.
     fn standardise(&mut self, linear: Linear, rows: &[T]) -> Vec<T> {
         let (inputs, outputs) = (linear.inputs, linear.outputs);
@@ -102,13 +102,13 @@ impl<T: Scalar> Start<'_, T> {
             return Vec::new();
         }
         let mut out = vec![T::ZERO; count * outputs];
-        let term = Term {
+        let term = LinearTerm {
             rows,
             depth: inputs,
             weight: self.parameters.of_mut(linear.weight),
             layout: Layout::OutIn,
         };
-        T::linear(&[term], None, Activation::None, Store::Set, &mut out, outputs);
+        T::linear(&[term], None, Activation::None, StoreMode::Set, &mut out, outputs);
         let moments: Vec<(f64, f64)> = (0..outputs)
             .map(|channel| {
                 let values = || out.iter().skip(channel).step_by(outputs).map(|value| value.to_f64());

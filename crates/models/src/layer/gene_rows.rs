@@ -6,7 +6,7 @@ use crate::limits;
 use knockout_base::error::Result;
 use knockout_data::cell::Cell;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Scalar, Store};
+use knockout_engine::kernel::{Activation, Scalar, StoreMode};
 use serde::{Deserialize, Serialize};
 
 /// Use of the content features of a dataset.
@@ -133,7 +133,7 @@ fn of_features<'a, T: Scalar>(
         |values, out| {
             let term = forward_term(features, linear.inputs, values.of(linear.weight));
             let bias = Some(values.of(linear.bias));
-            T::linear(&[term], bias, Activation::None, Store::Set, out, linear.outputs);
+            T::linear(&[term], bias, Activation::None, StoreMode::Set, out, linear.outputs);
             if let Some(table) = table {
                 add_to(out, values.of(table));
             }

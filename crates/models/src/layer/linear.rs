@@ -3,7 +3,7 @@
 use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_engine::grad::{Gradients, Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Scalar, Store};
+use knockout_engine::kernel::{Activation, Scalar, StoreMode};
 
 /// `y = activation(x Wᵀ + b)`, `x: [n, inputs]`, `y: [n, outputs]`.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ impl Linear {
             count * self.outputs,
             |values, out| {
                 let term = forward_term(values.of(x), self.inputs, values.of(self.weight));
-                T::linear(&[term], Some(values.of(self.bias)), activation, Store::Set, out, self.outputs);
+                T::linear(&[term], Some(values.of(self.bias)), activation, StoreMode::Set, out, self.outputs);
             },
             move |step, (), gradients| {
                 activation.backward_from_outputs(step.output, step.gradient);

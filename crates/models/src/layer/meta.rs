@@ -4,7 +4,7 @@ use super::{add_scaled, dot, forward_term, softmax, softmax_backward};
 use crate::init::Init;
 use crate::layer::Linear;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Scalar, Store};
+use knockout_engine::kernel::{Activation, Scalar, StoreMode};
 use rayon::prelude::*;
 
 /// `s_ik = score · relu(hidden(H_k[i])) + b`, `w_i = softmax over k of s_ik`, `E_i = Σ_k w_ik H_k[i]`.
@@ -43,7 +43,7 @@ impl MetaEmbedding {
                     let mut buffer = values.pool().scratch(rows * half);
                     let term = forward_term(values.of(var), width, values.of(self.hidden.weight));
                     let bias = values.of(self.hidden.bias);
-                    T::linear(&[term], Some(bias), Activation::Relu, Store::Set, &mut buffer, half);
+                    T::linear(&[term], Some(bias), Activation::Relu, StoreMode::Set, &mut buffer, half);
                     hidden.push(buffer);
                 }
                 let (score, bias) = (values.of(self.score.weight), values.of(self.score.bias)[0]);

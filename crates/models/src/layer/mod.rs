@@ -39,16 +39,16 @@ pub use set_score::{SetScorer, SetScores};
 pub(crate) use slice::slice;
 
 pub(crate) use knockout_engine::kernel::slices::{add_scaled, add_to, dot, softmax, softmax_backward};
-use knockout_engine::kernel::{Layout, Term};
+use knockout_engine::kernel::{Layout, LinearTerm};
 
 /// The forward product of a linear layer: `x Wᵀ`, `weight: [out, in]`.
-fn forward_term<'a, T>(rows: &'a [T], depth: usize, weight: &'a [T]) -> Term<'a, T> {
-    Term { rows, depth, weight, layout: Layout::OutIn }
+fn forward_term<'a, T>(rows: &'a [T], depth: usize, weight: &'a [T]) -> LinearTerm<'a, T> {
+    LinearTerm { rows, depth, weight, layout: Layout::OutIn }
 }
 
 /// The backward product of a linear layer: `dy W`, with the same weight; `depth` is the layer's output width.
-fn backward_term<'a, T>(gradient: &'a [T], depth: usize, weight: &'a [T]) -> Term<'a, T> {
-    Term { rows: gradient, depth, weight, layout: Layout::InOut }
+fn backward_term<'a, T>(gradient: &'a [T], depth: usize, weight: &'a [T]) -> LinearTerm<'a, T> {
+    LinearTerm { rows: gradient, depth, weight, layout: Layout::InOut }
 }
 
 #[cfg(test)]

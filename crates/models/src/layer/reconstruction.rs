@@ -2,7 +2,7 @@
 
 use super::{add_scaled, backward_term, dot};
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Buffer, DistinctEdges, EdgeLoss, Scalar, Store};
+use knockout_engine::kernel::{Activation, Buffer, DistinctEdges, EdgeLoss, Scalar, StoreMode};
 use rayon::prelude::*;
 
 /// `R = H Vᵀ + 1 cᵀ` and its distance from a graph's adjacency A, where pairs without an edge count λ:
@@ -116,7 +116,7 @@ impl Reconstruction {
                 let mut d_bias = step.values.pool().zeros(rows);
                 gradients.add(self.weight, |sum| {
                     let back = backward_term(v, self.width, &gram_h);
-                    T::linear(&[back], None, Activation::None, Store::Add, sum, self.width);
+                    T::linear(&[back], None, Activation::None, StoreMode::Add, sum, self.width);
                     sum.par_chunks_exact_mut(self.width)
                         .zip(c)
                         .for_each(|(row, &c)| add_scaled(row, c, &sum_h));

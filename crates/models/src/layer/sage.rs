@@ -3,7 +3,7 @@
 use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Graph, Scalar, Spmm, Store};
+use knockout_engine::kernel::{Activation, Graph, Scalar, Spmm, StoreMode};
 use rayon::prelude::*;
 
 /// Rows in a task.
@@ -67,12 +67,12 @@ impl Sage {
                     column_weight: None,
                     row_weight: Some(mean_weight),
                 };
-                T::spmm(&task, Store::Set, &mut mean);
+                T::spmm(&task, StoreMode::Set, &mut mean);
                 let terms = [
                     forward_term(&mean, inputs, values.of(self.neighbour)),
                     forward_term(values.of(x), inputs, values.of(self.own)),
                 ];
-                T::linear(&terms, Some(values.of(self.bias)), self.activation, Store::Set, out, outputs);
+                T::linear(&terms, Some(values.of(self.bias)), self.activation, StoreMode::Set, out, outputs);
                 mean
             },
             move |step, mean, gradients| {
@@ -85,7 +85,7 @@ impl Sage {
                 // The mean's buffer now takes its own gradient.
                 let mut d_mean = mean;
                 let back = backward_term(dy, outputs, step.values.of(self.neighbour));
-                T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, inputs);
+                T::linear(&[back], None, Activation::None, StoreMode::Set, &mut d_mean, inputs);
                 // Scaling every row once is cheaper than at every edge.
                 d_mean.par_chunks_mut(CHUNK_ROWS * inputs).zip(mean_weight.par_chunks(CHUNK_ROWS)).for_each(
                     |(rows, weights)| {
@@ -106,7 +106,7 @@ impl Sage {
                         column_weight: None,
                         row_weight: None,
                     };
-                    T::spmm(&task, Store::Add, sum);
+                    T::spmm(&task, StoreMode::Add, sum);
                 });
             },
         )

@@ -2,23 +2,16 @@
 
 use super::*;
 use crate::init::Init;
-use crate::testing::{check_gradients, check_operation, fill, wide};
+use crate::testing::{case_graph, check_gradients, check_operation, fill, wide};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
+use knockout_engine::kernel::{Activation, DistinctEdges, Pool, Scalar};
 use knockout_testdata::golden::{Case, Precision, cases};
-
-fn graph(case: &Case, rows: usize) -> Graph {
-    let edges = case.indices("input.edges");
-    let (sources, targets) = edges.split_at(edges.len() / 2);
-    let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
-    crate::testing::graph(rows, &edges)
-}
 
 fn sage_mean<T: Scalar>(case: &Case, precision: Precision) {
     let [rows, inputs] = case.shape("param.x")[..] else { panic!("a matrix") };
     let outputs = case.shape("output.y")[1];
-    let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
+    let (graph, mut parameters) = (case_graph(case, "input.edges", rows), Parameters::<T>::new(&Pool::new()));
     let x = parameters.add("x", &[rows, inputs], || 0.0);
     // The case names the layer's weights without a prefix.
     let neighbour = parameters.add("neighbour.weight", &[outputs, inputs], || 0.0);
@@ -122,7 +115,7 @@ fn attention_weights_are_dropped_by_member_and_head() {
 
 fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let [rows, width] = case.shape("param.h")[..] else { panic!("a matrix") };
-    let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
+    let (graph, mut parameters) = (case_graph(case, "input.edges", rows), Parameters::<T>::new(&Pool::new()));
     let target = DistinctEdges::of(&graph);
     let h = parameters.add("h", &[rows, width], || 0.0);
     let reconstruction =
@@ -136,7 +129,7 @@ fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let parts: Vec<(Var, f64)> =
         losses.iter().copied().zip(case.f64("upstream.loss").iter().copied()).collect();
     let loss = weighted_sum(&mut tape, &parts);
-    check_gradients(case, &parameters, tape, loss, precision);
+    check_gradients(case, "grad.", &parameters, tape, loss, precision);
 }
 
 #[test]

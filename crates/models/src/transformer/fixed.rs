@@ -4,22 +4,23 @@ use super::Transformer;
 use crate::FixedScorer;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::Tape;
+use knockout_engine::kernel::Scalar;
 
 /// The encoder's outputs of a model, `[genes + 1, width]`.
-pub(super) struct FixedTransformer<'m> {
-    model: &'m Transformer<f32>,
-    tokens: Vec<f32>,
+pub(super) struct FixedTransformer<'m, T: Scalar> {
+    model: &'m Transformer<T>,
+    tokens: Vec<T>,
 }
 
-impl<'m> FixedTransformer<'m> {
-    pub(super) fn new(model: &'m Transformer<f32>) -> Self {
+impl<'m, T: Scalar> FixedTransformer<'m, T> {
+    pub(super) fn new(model: &'m Transformer<T>) -> Self {
         let mut tape = Tape::new(&model.parameters);
         let (tokens, _) = model.encode(&mut tape, None);
         Self { model, tokens: tape.value(tokens).to_vec() }
     }
 }
 
-impl FixedScorer for FixedTransformer<'_> {
+impl<T: Scalar> FixedScorer for FixedTransformer<'_, T> {
     fn score(&self, sets: GeneSetsRef<'_>, out: &mut [f32]) {
         let width = self.model.sizes.width;
         let (cls, states) = self.tokens.split_at(width);
@@ -36,6 +37,6 @@ impl FixedScorer for FixedTransformer<'_> {
         );
         let cls = tape.op("slice", width, |_, out| out.copy_from_slice(cls), |_, (), _| {});
         let [.., scores] = self.model.read(&mut tape, members, cls, sets, None);
-        out.copy_from_slice(tape.value(scores));
+        out.iter_mut().zip(tape.value(scores)).for_each(|(out, score)| *out = score.to_f64() as f32);
     }
 }

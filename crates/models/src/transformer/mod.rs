@@ -25,7 +25,7 @@ use crate::init::Init;
 use crate::layer::{
     AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
 };
-use crate::loss::{LossAt, Penalty, RecordedLoss, ScoreLoss, ScoredRows};
+use crate::loss::{LossAt, Penalty, RecordedLoss, ScoreLoss};
 use crate::{FixedScorer, Forward, Input, Model, ModelOptions};
 use block::AttentionBlock;
 use dropout::{TransformerDropout, TransformerSite};
@@ -84,9 +84,10 @@ pub struct TransformerForward {
 }
 
 impl TransformerForward {
-    /// Returns the rows that a loss reads.
-    pub fn rows(&self) -> ScoredRows {
-        ScoredRows { predictions: self.scores, representation: Some(self.pooled) }
+    /// Returns what the loss reads.
+    pub fn outputs(&self) -> Forward {
+        let vars = self.attention.iter().flat_map(|vars| [vars.query, vars.key, vars.attended]);
+        Forward { predictions: self.scores, representation: Some(self.pooled), hidden: vars.collect() }
     }
 }
 
@@ -179,16 +180,6 @@ impl<T: Scalar> Transformer<T> {
             "a head per network"
         );
         self
-    }
-
-    /// Returns the trained parameters.
-    pub fn parameters(&self) -> &Parameters<T> {
-        &self.parameters
-    }
-
-    /// Returns the trained parameters, mutable.
-    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
-        &mut self.parameters
     }
 
     /// Scores the sets.
@@ -298,23 +289,6 @@ impl<T: Scalar> Transformer<T> {
             .collect();
         (!parts.is_empty()).then(|| crate::layer::weighted_sum(tape, &parts))
     }
-
-    /// Records the loss of a forward pass.
-    pub fn loss<'a>(
-        &'a self,
-        tape: &mut Tape<'a, T>,
-        rows: ScoredRows,
-        attention: &[AttentionVars],
-        targets: &'a [T],
-        at: LossAt,
-    ) -> RecordedLoss {
-        let weight = self.lambda_graph;
-        // Without the attention only the terms that samples enter are recorded.
-        let has_penalty = weight != 0.0 && !attention.is_empty();
-        let value = if has_penalty { self.penalty(tape, attention) } else { None };
-        let penalty = (weight != 0.0).then_some(Penalty { name: PENALTY, value, weight });
-        self.loss.record(tape, rows, targets, at, penalty)
-    }
 }
 
 /// Name of the penalty in the log.
@@ -326,48 +300,51 @@ fn attention_of(forward: &Forward) -> Vec<AttentionVars> {
     attention.iter().map(|&[query, key, attended]| AttentionVars { query, key, attended }).collect()
 }
 
-impl Model for Transformer<f32> {
+impl<T: Scalar> Model<T> for Transformer<T> {
     fn name(&self) -> &'static str {
         TransformerOptions::NAME
     }
 
-    fn parameters(&self) -> &Parameters<f32> {
+    fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+    fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
 
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let forward = self.forward(tape, input.sets, input.training);
-        let vars = forward.attention.iter().flat_map(|vars| [vars.query, vars.key, vars.attended]);
-        Forward { predictions: forward.scores, representation: Some(forward.pooled), hidden: vars.collect() }
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, input: Input<'a, '_>) -> Forward {
+        self.forward(tape, input.sets, input.training).outputs()
     }
 
-    fn score_loss(&self) -> &ScoreLoss<f32> {
+    fn score_loss(&self) -> &ScoreLoss<T> {
         &self.loss
     }
 
     fn loss<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         forward: &Forward,
-        targets: &'a [f32],
+        targets: &'a [T],
         at: LossAt,
     ) -> RecordedLoss {
-        self.loss(tape, forward.rows(), &attention_of(forward), targets, at)
+        let (weight, attention) = (self.lambda_graph, attention_of(forward));
+        // Without the attention only the terms that samples enter are recorded.
+        let has_penalty = weight != 0.0 && !attention.is_empty();
+        let value = if has_penalty { self.penalty(tape, &attention) } else { None };
+        let penalty = (weight != 0.0).then_some(Penalty { name: PENALTY, value, weight });
+        self.loss.record(tape, forward.rows(), targets, at, penalty)
     }
 
     fn loss_without_samples<'a>(
         &'a self,
-        tape: &mut Tape<'a, f32>,
+        tape: &mut Tape<'a, T>,
         forward: &Forward,
         _at: LossAt,
     ) -> Option<RecordedLoss> {
         let weight = self.lambda_graph;
         let penalty = if weight == 0.0 { None } else { self.penalty(tape, &attention_of(forward)) }?;
-        let value = f64::from(tape.scalar(penalty));
+        let value = tape.scalar(penalty).to_f64();
         let total = crate::layer::weighted_sum(tape, &[(penalty, weight)]);
         Some(RecordedLoss { total, parts: vec![(PENALTY.to_owned(), value)] })
     }

@@ -5,7 +5,7 @@ use crate::layer::FeatureUse;
 use crate::limits;
 use crate::loss::{LOSSES, LossConfig, LossOptions, LossPrecision, LossShape, PointDistOptions, PointLoss};
 use crate::network::{check_names, check_once, graph_of};
-use crate::{Model, ModelOptions, SelfLoops, SizeEstimate};
+use crate::{Model, ModelOptions, SelfLoopChoice, SizeEstimate};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::Cell;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -164,19 +164,7 @@ impl ModelOptions for TransformerOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.model::<f32>(cell, seed)))
-    }
-}
-
-impl TransformerOptions {
-    /// Whether any head is pulled towards a network.
-    fn pulls(&self) -> bool {
-        self.loss.lambda_graph != 0.0 && !self.networks.is_empty()
-    }
-
-    /// Builds the model in any precision. The options have been checked.
-    pub(super) fn model<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Transformer<T> {
+    fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>> {
         let sizes = TransformerSizes { width: self.width, layers: self.layers, heads: self.heads };
         let loss = self.loss.scores.build(LossShape { width: 2 * self.width, seed });
         let model = Transformer::with_features(cell.genes().len(), sizes, self.features.of(cell), seed)
@@ -184,10 +172,17 @@ impl TransformerOptions {
             .with_loss(loss)
             .with_lambda_graph(self.loss.lambda_graph);
         if !self.pulls() {
-            return model;
+            return Ok(Box::new(model));
         }
         let networks = self.networks.iter().filter_map(|name| cell.network(name));
-        let graphs: Vec<_> = networks.map(|network| graph_of(network, SelfLoops::AsStored)).collect();
-        model.with_penalties(&graphs, self.penalty_layer)
+        let graphs: Vec<_> = networks.map(|network| graph_of(network, SelfLoopChoice::AsStored)).collect();
+        Ok(Box::new(model.with_penalties(&graphs, self.penalty_layer)))
+    }
+}
+
+impl TransformerOptions {
+    /// Whether any head is pulled towards a network.
+    fn pulls(&self) -> bool {
+        self.loss.lambda_graph != 0.0 && !self.networks.is_empty()
     }
 }

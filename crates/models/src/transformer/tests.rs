@@ -3,7 +3,7 @@
 use super::*;
 use crate::layer::dot;
 use crate::loss::{LossConfig, LossShape, MeanSquaredError};
-use crate::testing::{check_gradients, fill_all, graph, wide};
+use crate::testing::{case_batch, case_graph, check_gradients, fill_all, graph, wide};
 use knockout_base::random::Rng;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{evaluate_loss, gradient_check};
@@ -21,12 +21,7 @@ fn golden<T: crate::loss::LossPrecision>(case: &Case, precision: Precision) {
         .as_array()
         .unwrap()
         .iter()
-        .map(|name| {
-            let edges = case.indices(&format!("input.edges.{}", name.as_str().unwrap()));
-            let (from, to) = edges.split_at(edges.len() / 2);
-            let edges: Vec<(u32, u32)> = from.iter().copied().zip(to.iter().copied()).collect();
-            graph(size("genes"), &edges)
-        })
+        .map(|name| case_graph(case, &format!("input.edges.{}", name.as_str().unwrap()), size("genes")))
         .collect();
     let sizes = TransformerSizes { width: size("width"), layers: size("layers"), heads: size("heads") };
     let lambda = option("lambda_graph").as_f64().unwrap();
@@ -35,19 +30,17 @@ fn golden<T: crate::loss::LossPrecision>(case: &Case, precision: Precision) {
         .with_lambda_graph(lambda)
         .with_penalties(&graphs, option("penalty_layer").as_u64().unwrap() as usize);
     fill_all(case, model.parameters_mut());
-    let (offsets, genes) =
-        (case.indices("input.perturbation.offsets"), case.indices("input.perturbation.genes"));
-    let targets: Vec<T> = case.f64("input.targets").iter().map(|&value| T::of(value)).collect();
+    let (offsets, genes, targets) = case_batch::<T>(case);
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes), None);
     case.check("output.tokens", wide(tape.value(forward.tokens)), precision);
     case.check("output.members", wide(tape.value(forward.members)), precision);
     case.check("output.scores", wide(tape.value(forward.scores)), precision);
-    let loss = model.loss(&mut tape, forward.rows(), &forward.attention, &targets, LossAt::default());
+    let loss = model.loss(&mut tape, &forward.outputs(), &targets, LossAt::default());
     let penalty = loss.parts.iter().find(|(name, _)| name == "graph_reg_loss").unwrap().1;
     case.check("loss.penalty", [penalty], precision);
     case.check("loss.total", wide(tape.value(loss.total)), precision);
-    check_gradients(case, model.parameters(), tape, loss.total, precision);
+    check_gradients(case, "grad.", model.parameters(), tape, loss.total, precision);
 }
 
 #[test]
@@ -88,7 +81,7 @@ fn gradients_equal_their_definition() {
     let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
         let forward = model.forward(&mut tape, sets.view(), Some(at));
-        let loss = model.loss(&mut tape, forward.rows(), &forward.attention, &targets, at);
+        let loss = model.loss(&mut tape, &forward.outputs(), &targets, at);
         evaluate_loss(tape, loss.total, gradients)
     });
     assert!(worst.tolerances <= 1.0, "{worst:?}");

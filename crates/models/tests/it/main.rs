@@ -4,5 +4,6 @@
 mod features;
 mod golden_losses;
 mod loss_gradients;
+mod networks;
 mod routes;
 mod score_losses;

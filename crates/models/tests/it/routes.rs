@@ -7,8 +7,8 @@ use knockout_engine::grad::{Gradients, Tape};
 use knockout_engine::kernel::Scalar;
 use knockout_models::loss::interaction_loss;
 use knockout_models::{
-    AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, MetabolicGraph, Route,
-    SelfLoops,
+    AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, MetabolicGraph, Model,
+    Route, SelfLoopChoice,
 };
 use knockout_sources::synth;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn every_processor_stops_the_same_reactions() {
 fn check<T: Scalar>(cell: &Arc<Cell>, metabolism: Option<MetabolicGraph>, tolerance: f64) {
     let networks = cell.networks().iter().enumerate();
     let networks: Vec<HeteroNetwork> = networks
-        .map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network))
+        .map(|(place, network)| HeteroNetwork::of(network, place, SelfLoopChoice::AsStored).indexed(network))
         .collect();
     let parts = HeteroParts { networks, metabolism, features: None };
     let mut model = Hetero::<T>::with_parts(cell.genes().len(), parts, options(), 1);

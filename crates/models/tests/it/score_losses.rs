@@ -1,20 +1,13 @@
-//! Every registered loss on a tape, and the forms of `model.loss`.
+//! Every registered loss on a tape and in every network, and the forms of `model.loss`.
 
+use super::networks::{AT, NETWORKS, TARGETS, cell};
 use knockout_base::error::Class;
-use knockout_data::cell::Cell;
 use knockout_engine::grad::{Parameters, Tape, evaluate_loss, gradient_check};
 use knockout_engine::kernel::{Activation, Pool};
 use knockout_models::layer::Linear;
 use knockout_models::loss::{LOSSES, LossConfig, LossShape, Penalty, ScoreLoss, ScoredRows};
-use knockout_models::{
-    DangoOptions, HeteroOptions, Init, LossAt, MODELS, ModelConfig, ShardAt, TransformerOptions,
-};
+use knockout_models::{DangoOptions, HeteroOptions, Init, TransformerOptions};
 use toml::{Table, Value};
-
-/// A position that reads buffers without writing to them.
-const AT: LossAt =
-    LossAt { epoch: 1, step: 2, shard: ShardAt { first_sample: 0, first_member: 0, is_part: true } };
-const TARGETS: [f64; 5] = [0.4, -0.9, f64::NAN, 1.3, -0.2];
 
 fn loss(text: &str) -> LossConfig {
     let mut table: Table = toml::from_str(&format!("loss = {text}")).unwrap();
@@ -57,45 +50,35 @@ fn gradients_of_every_loss_equal_differences() {
     }
 }
 
-fn section(model: &str, cell: &Cell) -> Table {
-    let entry = MODELS.iter().find(|entry| entry.name == model).unwrap();
-    Table::try_from(entry.defaults(cell)).unwrap()
-}
-
-fn with_loss(mut section: Table, loss: Value) -> ModelConfig {
-    section.insert("loss".to_owned(), loss);
-    ModelConfig::read(section, MODELS).unwrap()
-}
-
 #[test]
-fn every_network_takes_every_loss_or_says_why_not() {
-    let cell = super::features::cell();
-    for model in ["dango", "hetero", "transformer"] {
+fn every_network_has_the_gradient_of_every_loss_or_refuses_it() {
+    let cell = cell();
+    for network in NETWORKS {
         for entry in LOSSES {
-            let config = with_loss(section(model, &cell), configured(entry.name).table().unwrap().into());
-            let needs = ["supcr", "mle_wass_supcr"].contains(&entry.name);
-            match config.check(&cell) {
-                Ok(()) => assert!(model != "dango" || !needs, "{model} {}", entry.name),
-                Err(error) => {
-                    assert!(model == "dango" && needs, "{model} {}: {error}", entry.name);
-                    assert_eq!(error.class(), Class::Request);
-                    assert!(
-                        error.to_string().contains("compares representations of samples, and dango has none")
-                    );
-                }
+            let loss = Value::Table(configured(entry.name).table().unwrap());
+            let what = format!("{} with {}", network.name, entry.name);
+            if network.name == "dango" && ["supcr", "mle_wass_supcr"].contains(&entry.name) {
+                let error = network.with(&cell, "loss", loss).check(&cell).unwrap_err();
+                assert_eq!(error.class(), Class::Request, "{what}");
+                assert!(
+                    error.to_string().contains("compares representations of samples, and dango has none"),
+                    "{what}: {error}"
+                );
+                continue;
             }
+            let worst = network.worst_gradient(&cell, "loss", loss, 3);
+            assert!(worst.tolerances < 1.0, "{what}: {worst:?}");
         }
     }
 }
 
 #[test]
 fn a_default_loss_is_written_as_before() {
-    let cell = super::features::cell();
-    assert!(!section("dango", &cell).contains_key("loss"));
-    let hetero = section("hetero", &cell);
+    let cell = cell();
+    let [dango, hetero, transformer] = NETWORKS.map(|network| network.defaults(&cell));
+    assert!(!dango.contains_key("loss"));
     assert_eq!(hetero["loss"].as_str(), Some("log_cosh"));
     assert_eq!(hetero["mle_wass_supcr"]["lambda_wasserstein"].as_float(), Some(0.1));
-    let transformer = section("transformer", &cell);
     let keys: Vec<&str> = transformer["loss"].as_table().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         keys,
@@ -105,14 +88,15 @@ fn a_default_loss_is_written_as_before() {
 
 #[test]
 fn both_forms_of_a_loss_are_read() {
-    let cell = super::features::cell();
-    let config = with_loss(section("dango", &cell), "mse".into());
+    let cell = cell();
+    let [dango, hetero, transformer] = NETWORKS;
+    let config = dango.with(&cell, "loss", "mse".into());
     assert_eq!(config.options::<DangoOptions>().unwrap().loss.name(), "mse");
     let table = configured("mle_wass_supcr").table().unwrap();
-    let config = with_loss(section("hetero", &cell), table.into());
+    let config = hetero.with(&cell, "loss", table.into());
     let options = config.options::<HeteroOptions>().unwrap();
     assert_eq!((options.loss.name(), options.mle_wass_supcr.lambda_supcr), ("mle_wass_supcr", 0.3));
-    let config = with_loss(section("transformer", &cell), "log_cosh".into());
+    let config = transformer.with(&cell, "loss", "log_cosh".into());
     let options = config.options::<TransformerOptions>().unwrap();
     assert_eq!((options.loss.scores.name(), options.loss.lambda_graph), ("log_cosh", 0.1));
 }

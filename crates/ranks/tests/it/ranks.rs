@@ -1,14 +1,14 @@
 //! What ranks exchange arrives, in the order of the ranks, for any number of them; who is missing is named.
 
 use knockout_base::error::Class;
-use knockout_ranks::Local;
+use knockout_ranks::LocalRank;
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn everything_arrives_for_any_number_of_ranks() {
     for size in 1..=9 {
-        let outcomes = Local::on_ranks(size, |ranks| {
+        let outcomes = LocalRank::on_ranks(size, |ranks| {
             ranks.start().unwrap();
             let mut values = [ranks.rank() as f32 + 0.5, f32::NAN, -0.0];
             ranks.broadcast_floats(&mut values).unwrap();
@@ -29,7 +29,7 @@ fn everything_arrives_for_any_number_of_ranks() {
 
 #[test]
 fn numbers_pass_between_two_ranks_in_order() {
-    let outcomes = Local::on_ranks(2, |ranks| {
+    let outcomes = LocalRank::on_ranks(2, |ranks| {
         let mut values = [0.0; 2];
         if ranks.is_first() {
             ranks.send_floats(1, &[1.0, 2.0]).unwrap();
@@ -46,7 +46,7 @@ fn numbers_pass_between_two_ranks_in_order() {
 
 #[test]
 fn the_first_rank_names_the_one_that_is_silent() {
-    let outcomes = Local::on_ranks(3, |ranks| {
+    let outcomes = LocalRank::on_ranks(3, |ranks| {
         let ranks = ranks.with_patience(Duration::from_millis(50));
         if ranks.rank() == 2 {
             // Alive, but not answering: dropping the rank would be another error.
@@ -62,7 +62,7 @@ fn the_first_rank_names_the_one_that_is_silent() {
 
 #[test]
 fn ranks_that_are_not_alike_are_named_on_all() {
-    let outcomes = Local::on_ranks(3, |ranks| {
+    let outcomes = LocalRank::on_ranks(3, |ranks| {
         let hash = if ranks.rank() == 1 { "b" } else { "a" };
         ranks.all_same("dataset", hash, "copy it").unwrap_err().to_string()
     });

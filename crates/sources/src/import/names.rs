@@ -18,7 +18,7 @@ pub(crate) enum Meaning {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Claim {
+struct NameClaim {
     rank: u8,
     meaning: Meaning,
 }
@@ -29,7 +29,7 @@ const MAX_NAME: usize = 128;
 /// All names of the genes in a table.
 #[derive(Debug, Clone)]
 pub struct Names {
-    claims: HashMap<Box<[u8]>, Claim>,
+    claims: HashMap<Box<[u8]>, NameClaim>,
 }
 
 /// How strong a claim on a name is: lower wins.
@@ -64,7 +64,7 @@ impl Names {
         if name.is_empty() || name.len() > MAX_NAME {
             return false;
         }
-        let claim = Claim { rank: rank as u8, meaning: Meaning::Gene(gene) };
+        let claim = NameClaim { rank: rank as u8, meaning: Meaning::Gene(gene) };
         let known = self.claims.entry(name.to_ascii_uppercase().into_bytes().into()).or_insert(claim);
         if claim.rank < known.rank {
             *known = claim;
@@ -79,7 +79,7 @@ impl Names {
         self.claim_on(name).map_or(Meaning::Unknown, |claim| claim.meaning)
     }
 
-    fn claim_on(&self, name: &[u8]) -> Option<Claim> {
+    fn claim_on(&self, name: &[u8]) -> Option<NameClaim> {
         let mut upper = [0; MAX_NAME];
         let upper = upper.get_mut(..name.len())?;
         upper.copy_from_slice(name);
@@ -90,7 +90,7 @@ impl Names {
     /// The gene that has this systematic name.
     pub(crate) fn systematic(&self, name: &[u8]) -> Option<u32> {
         match self.claim_on(name)? {
-            Claim { rank, meaning: Meaning::Gene(id) } if rank == Rank::Systematic as u8 => Some(id.0),
+            NameClaim { rank, meaning: Meaning::Gene(id) } if rank == Rank::Systematic as u8 => Some(id.0),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::import::fault;
 use crate::import::names::{Names, UnresolvedNames};
-use crate::import::read::{Column, Input, Style, Table, Tally, hash_whole, read_error};
+use crate::import::read::{ColumnNames, InputBytes, Style, Tally, TextTable, hash_whole, read_error};
 use knockout_base::error::Error;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -71,10 +71,10 @@ impl<'a> Source<'a> {
     }
 
     /// The content as a stream of text.
-    pub fn input(&self) -> Result<Input<'a>, Error> {
+    pub fn input(&self) -> Result<InputBytes<'a>, Error> {
         let input = match self.content {
-            Content::File(advance) => Input::open(&self.path, advance)?,
-            Content::Bytes(bytes) => Input::from_bytes(&self.path.to_string_lossy(), bytes)?,
+            Content::File(advance) => InputBytes::open(&self.path, advance)?,
+            Content::Bytes(bytes) => InputBytes::from_bytes(&self.path.to_string_lossy(), bytes)?,
         };
         *self.tally.borrow_mut() = input.tally();
         Ok(input)
@@ -84,16 +84,16 @@ impl<'a> Source<'a> {
     pub fn table(
         &self,
         style: Style,
-        columns: &[Column<'_>],
-    ) -> Result<(Table<'a>, Vec<Option<usize>>), Error> {
+        columns: &[ColumnNames<'_>],
+    ) -> Result<(TextTable<'a>, Vec<Option<usize>>), Error> {
         match self.content {
             Content::File(advance) => {
                 let (table, found, tally) =
-                    Table::open(&self.path, style, self.sheet.borrow().as_deref(), columns, advance)?;
+                    TextTable::open(&self.path, style, self.sheet.borrow().as_deref(), columns, advance)?;
                 *self.tally.borrow_mut() = tally;
                 Ok((table, found))
             }
-            Content::Bytes(_) => Table::with_header(self.input()?, style, columns),
+            Content::Bytes(_) => TextTable::with_header(self.input()?, style, columns),
         }
     }
 

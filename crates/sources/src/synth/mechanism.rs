@@ -18,7 +18,7 @@
 
 use crate::synth::config::ScreenConfig;
 use crate::synth::networks::ModuleStructure;
-use crate::synth::screen::Design;
+use crate::synth::screen::ScreenDesign;
 use knockout_base::random::Rng;
 use knockout_data::cell::{GeneId, Metabolism, Network};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ const DEGREE_SHARE: f64 = 0.3;
 pub(crate) type Vector = [f64; DIMENSIONS];
 
 /// Scores and what is known about them.
-pub(crate) struct Scores {
+pub(crate) struct SyntheticScores {
     pub(crate) values: Vec<f64>,
     /// Standard deviation of the noise, in score units.
     pub(crate) noise_sd: f64,
@@ -48,7 +48,12 @@ pub(crate) struct Causes<'c> {
     pub(crate) metabolism: &'c Metabolism,
 }
 
-pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>, seed: u64) -> Scores {
+pub(crate) fn scores(
+    config: &ScreenConfig,
+    design: &ScreenDesign,
+    causes: &Causes<'_>,
+    seed: u64,
+) -> SyntheticScores {
     let Causes { modules, networks, metabolism } = *causes;
     let gene_count = modules.community.len();
     let mut rng = Rng::new(seed, "mechanism");
@@ -109,7 +114,12 @@ pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>
     for part in parts.values_mut() {
         *part = round(*part / total.max(f64::MIN_POSITIVE));
     }
-    Scores { attainable_pearson: round(pearson(&signal, &scores)), values: scores, noise_sd, variance: parts }
+    SyntheticScores {
+        attainable_pearson: round(pearson(&signal, &scores)),
+        values: scores,
+        noise_sd,
+        variance: parts,
+    }
 }
 
 /// Four decimals: these are printed and read by people.
@@ -196,7 +206,7 @@ fn turnover_vectors(metabolism: &Metabolism, rng: &mut Rng) -> Vec<Vector> {
 }
 
 /// Takes out what an offset per pair and one per array gene explain, by turns until little is left of it.
-fn remove_additive_part(values: &mut [f64], design: &Design, gene_count: usize) {
+fn remove_additive_part(values: &mut [f64], design: &ScreenDesign, gene_count: usize) {
     let pair_of = |row: usize| design.triples[row].pair as usize;
     let array_of = |row: usize| design.triples[row].array as usize;
     for _ in 0..10 {

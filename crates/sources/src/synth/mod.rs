@@ -50,7 +50,7 @@ pub fn synthesise(
     check(config)?;
     let genes = GeneTable::new(names::genes(config.genes, seed)).map_err(bug)?;
     let modules = networks::ModuleStructure::new(config, seed);
-    let design = Design::new(&config.screen, config.genes, seed)?;
+    let design = GeneSetDesign::new(&config.screen, config.genes, seed)?;
     let networks = networks::networks(config, &modules, seed, on_rows).map_err(bug)?;
     let gene_names: Vec<String> = genes.genes().iter().map(|gene| gene.systematic.clone()).collect();
     let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed).map_err(bug)?;
@@ -90,12 +90,12 @@ fn bug(error: Error) -> Error {
 }
 
 /// The gene sets of a screen.
-enum Design {
-    Triples(screen::Design),
+enum GeneSetDesign {
+    Triples(screen::ScreenDesign),
     Pairs(Vec<[u32; 2]>),
 }
 
-impl Design {
+impl GeneSetDesign {
     fn new(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Self> {
         Ok(match config.set_size {
             2 => Self::Pairs(pairs::design(config, gene_count, seed)?),
@@ -103,7 +103,12 @@ impl Design {
         })
     }
 
-    fn scores(&self, config: &ScreenConfig, causes: &mechanism::Causes<'_>, seed: u64) -> mechanism::Scores {
+    fn scores(
+        &self,
+        config: &ScreenConfig,
+        causes: &mechanism::Causes<'_>,
+        seed: u64,
+    ) -> mechanism::SyntheticScores {
         match self {
             Self::Triples(design) => mechanism::scores(config, design, causes, seed),
             Self::Pairs(pairs) => pairs::scores(config, pairs, causes.modules, causes.networks, seed),
@@ -124,8 +129,8 @@ impl Design {
 
 /// Rows with fitness and p-values that go with the scores.
 fn samples(
-    design: &Design,
-    scores: &mechanism::Scores,
+    design: &GeneSetDesign,
+    scores: &mechanism::SyntheticScores,
     gene_count: usize,
     seed: u64,
 ) -> Result<knockout_data::screen::Samples> {

@@ -12,7 +12,7 @@
 
 use crate::synth::config::ScreenConfig;
 use crate::synth::mechanism::{
-    DIMENSIONS, Scores, Vector, gene_effects, pearson, round, standardise, variance, vectors,
+    DIMENSIONS, SyntheticScores, Vector, gene_effects, pearson, round, standardise, variance, vectors,
 };
 use crate::synth::networks::ModuleStructure;
 use crate::synth::screen::screened_genes;
@@ -55,7 +55,7 @@ pub(crate) fn scores(
     modules: &ModuleStructure,
     networks: &[Network],
     seed: u64,
-) -> Scores {
+) -> SyntheticScores {
     let gene_count = modules.community.len();
     let mut rng = Rng::new(seed, "mechanism");
     let effects = gene_effects(networks, gene_count, &mut rng);
@@ -94,7 +94,7 @@ pub(crate) fn scores(
     for share in shares.values_mut() {
         *share = round(*share / total.max(f64::MIN_POSITIVE));
     }
-    Scores {
+    SyntheticScores {
         attainable_pearson: round(pearson(&signal, &scores)),
         values: scores,
         noise_sd,

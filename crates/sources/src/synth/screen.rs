@@ -13,14 +13,14 @@ pub(crate) struct Triple {
 }
 
 /// The design of a screen.
-pub(crate) struct Design {
+pub(crate) struct ScreenDesign {
     /// The query pairs, each with its smaller gene first.
     pub(crate) pairs: Vec<[u32; 2]>,
     /// The triples, pair by pair; no gene set occurs twice, and each holds exactly one query pair.
     pub(crate) triples: Vec<Triple>,
 }
 
-pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Design> {
+pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<ScreenDesign> {
     let mut rng = Rng::new(seed, "screen");
     let query_count = config.query_genes.min(gene_count);
     // Half of the query genes are also on the array, as in the real screens.
@@ -56,7 +56,7 @@ pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Res
         candidates.sort_unstable();
         triples.extend(candidates.into_iter().map(|array| Triple { pair: pair as u32, array }));
     }
-    Ok(Design { pairs, triples })
+    Ok(ScreenDesign { pairs, triples })
 }
 
 /// The genes on the plates. Late genes of the table are taken somewhat more often: edges run towards them, and this

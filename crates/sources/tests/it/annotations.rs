@@ -3,7 +3,7 @@
 use crate::support::*;
 use knockout_base::error::{Class, Error};
 use knockout_sources::import::annotations::gaf::{self, Aspect};
-use knockout_sources::import::annotations::{AnnotationFile, Sizes, gmt, json, table};
+use knockout_sources::import::annotations::{AnnotationFile, TermSizes, gmt, json, table};
 use knockout_sources::import::source::Source;
 use knockout_sources::import::{Recipe, import};
 
@@ -19,9 +19,9 @@ fn read_json(text: &str) -> Result<AnnotationFile, Error> {
     json::read(&Source::bytes("complexes.json", text.as_bytes()), &names())
 }
 
-const ALL: gaf::Options<'_> = gaf::Options { aspect: &[], evidence: &[], without: None };
+const ALL: gaf::GafOptions<'_> = gaf::GafOptions { aspect: &[], evidence: &[], without: None };
 
-fn read_gaf(text: &str, options: &gaf::Options<'_>) -> Result<AnnotationFile, Error> {
+fn read_gaf(text: &str, options: &gaf::GafOptions<'_>) -> Result<AnnotationFile, Error> {
     gaf::read(&Source::bytes("sgd.gaf", text.as_bytes()), &names(), options)
 }
 
@@ -41,7 +41,7 @@ fn association(
 
 /// The genes and terms of a set with every term kept.
 fn pairs(file: AnnotationFile) -> Vec<(u32, String)> {
-    let found = file.finish("n", 5, Sizes { least: 1, most: None }).unwrap().annotations;
+    let found = file.finish("n", 5, TermSizes { least: 1, most: None }).unwrap().annotations;
     found.pairs().map(|(gene, term)| (gene, found.terms()[term as usize].clone())).collect()
 }
 
@@ -198,17 +198,17 @@ fn gaf_leaves_out_genetic_interactions_and_what_genes_do_not_have() {
     assert_eq!(pairs(found), [pair(0, "GO:0000001"), pair(1, "GO:0000002"), pair(2, "GO:0000002")]);
 
     let codes = |list: &[&str]| list.iter().map(|&code| code.to_owned()).collect::<Vec<String>>();
-    let of = |options: &gaf::Options<'_>| read_gaf(&text, options).unwrap();
-    let found = of(&gaf::Options { aspect: &[Aspect::P, Aspect::C], ..ALL });
+    let of = |options: &gaf::GafOptions<'_>| read_gaf(&text, options).unwrap();
+    let found = of(&gaf::GafOptions { aspect: &[Aspect::P, Aspect::C], ..ALL });
     assert_eq!((found.tally.skipped["another aspect"], found.pair_count()), (2, 2));
     let (everything, nothing) = (codes(&[]), codes(&[""]));
     for without in [&everything, &nothing] {
-        assert_eq!(of(&gaf::Options { without: Some(without), ..ALL }).pair_count(), 6);
+        assert_eq!(of(&gaf::GafOptions { without: Some(without), ..ALL }).pair_count(), 6);
     }
     let (iea, igi) = (codes(&["IEA", "ND"]), codes(&["IGI"]));
-    assert_eq!(of(&gaf::Options { without: Some(&iea), ..ALL }).pair_count(), 4);
+    assert_eq!(of(&gaf::GafOptions { without: Some(&iea), ..ALL }).pair_count(), 4);
     // Who asks for a code has it.
-    assert_eq!(pairs(of(&gaf::Options { evidence: &igi, ..ALL })), [pair(1, "GO:0000001")]);
+    assert_eq!(pairs(of(&gaf::GafOptions { evidence: &igi, ..ALL })), [pair(1, "GO:0000001")]);
 }
 
 #[test]
@@ -237,14 +237,15 @@ fn gaf_with_cells_that_are_none() {
 #[test]
 fn gaf_options_that_cannot_be_met() {
     let (wrong, right) = (["IGX".to_owned()], ["IDA".to_owned()]);
-    let error = read_gaf("", &gaf::Options { evidence: &wrong, ..ALL }).unwrap_err();
+    let error = read_gaf("", &gaf::GafOptions { evidence: &wrong, ..ALL }).unwrap_err();
     assert_eq!(error.class(), Class::Request);
     assert!(
         message(&error).contains("GO has no evidence code \"IGX\"; it has EXP, IDA,"),
         "{}",
         message(&error)
     );
-    let error = read_gaf("", &gaf::Options { evidence: &right, without: Some(&right), ..ALL }).unwrap_err();
+    let error =
+        read_gaf("", &gaf::GafOptions { evidence: &right, without: Some(&right), ..ALL }).unwrap_err();
     assert!(
         error.class() == Class::Request && message(&error).ends_with("give one of the two"),
         "{}",

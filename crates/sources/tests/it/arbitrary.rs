@@ -37,7 +37,7 @@ fn all(bytes: &[u8]) {
     annotations::table::read(&source, &names(), None, None, None).ok();
     annotations::gmt::read(&source, &names()).ok();
     annotations::json::read(&source, &names()).ok();
-    let options = gaf::Options { aspect: &[], evidence: &[], without: None };
+    let options = gaf::GafOptions { aspect: &[], evidence: &[], without: None };
     gaf::read(&source, &names(), &options).ok();
     yaml::read(&source, &names(), 5).ok();
     sbml::read(&source, &names(), 5).ok();

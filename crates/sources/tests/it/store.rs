@@ -2,7 +2,7 @@
 
 use crate::support::message;
 use knockout_base::error::Class;
-use knockout_data::lmdb::Writer;
+use knockout_data::lmdb::LmdbWriter;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_sources::import::{Recipe, import};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn record(genes: &[&str], kind: &str, score: &str) -> String {
 fn make(root: &Path, records: &[(String, String)]) {
     let folder = root.join("processed/lmdb");
     std::fs::create_dir_all(&folder).unwrap();
-    let mut store = Writer::open(&folder, 1 << 24).unwrap();
+    let mut store = LmdbWriter::open(&folder, 1 << 24).unwrap();
     let mut transaction = store.begin().unwrap();
     for (key, value) in records {
         transaction.put(key.as_bytes(), value.as_bytes()).unwrap();

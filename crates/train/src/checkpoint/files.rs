@@ -23,17 +23,17 @@ const MANIFEST: &str = "manifest.json";
 #[derive(Serialize, Deserialize)]
 struct FileList {
     format: u32,
-    files: BTreeMap<String, Sum>,
+    files: BTreeMap<String, FileSum>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sum {
+struct FileSum {
     bytes: u64,
     blake3: String,
 }
 
-impl Sum {
+impl FileSum {
     fn of(bytes: &[u8]) -> Self {
         Self { bytes: bytes.len() as u64, blake3: Checksum::of(bytes) }
     }
@@ -45,7 +45,7 @@ const ADVICE: &str = "restore it, or move the checkpoint away";
 /// `state.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct StateDocument {
     schema: u32,
     weights_hash: String,
     config_hash: String,
@@ -65,7 +65,7 @@ fn write(target: &Folder, contents: &Contents<'_>) -> Result<String> {
         check_tensors(tensors)?;
     }
     let hash = weights_hash(contents.weights);
-    let document = Document {
+    let document = StateDocument {
         schema: 1,
         weights_hash: hash.clone(),
         config_hash: contents.state.identity.config_hash(),
@@ -87,7 +87,7 @@ fn write(target: &Folder, contents: &Contents<'_>) -> Result<String> {
     let mut list = FileList { format: FORMAT, files: BTreeMap::new() };
     for (name, bytes) in &files {
         staged.write_new(name, bytes).map_err(storage_error)?;
-        list.files.insert((*name).to_owned(), Sum::of(bytes));
+        list.files.insert((*name).to_owned(), FileSum::of(bytes));
     }
     staged.write_new(MANIFEST, seal(&list)?).map_err(storage_error)?;
     staged.commit().map_err(storage_error)?;
@@ -95,9 +95,9 @@ fn write(target: &Folder, contents: &Contents<'_>) -> Result<String> {
 }
 
 /// A tensor as it is packed: its name, shape and little-endian bytes.
-type Packed = (String, Vec<usize>, Vec<u8>);
+type PackedTensor = (String, Vec<usize>, Vec<u8>);
 
-fn named(prefix: &str, tensors: &[TensorRef<'_>]) -> Vec<Packed> {
+fn named(prefix: &str, tensors: &[TensorRef<'_>]) -> Vec<PackedTensor> {
     let one =
         |tensor: &TensorRef<'_>| (format!("{prefix}{}", tensor.name), tensor.shape.to_vec(), tensor.bytes());
     tensors.iter().map(one).collect()
@@ -109,7 +109,7 @@ fn storage_error(error: impl Classified + Send + Sync + 'static) -> Error {
     Error::new(class, error.to_string()).caused_by(error)
 }
 
-/// Caches tensors in one file of a run that is whole or absent; creates the folder of the file.
+/// Caches tensors in one file of a run that is complete or absent; creates the folder of the file.
 pub fn save_tensors(run: &Folder, name: &str, tensors: &[Tensor]) -> Result<()> {
     let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
     let write = || -> Result<()> {
@@ -161,7 +161,7 @@ fn unwritable(name: &str, reason: impl Display) -> Error {
     Error::failure(format!("tensor {name:?} {reason}"))
 }
 
-fn pack(tensors: &[Packed]) -> Result<Vec<u8>> {
+fn pack(tensors: &[PackedTensor]) -> Result<Vec<u8>> {
     let mut views = Vec::with_capacity(tensors.len());
     for (name, shape, bytes) in tensors {
         let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
@@ -210,7 +210,8 @@ pub struct Files<'a> {
 /// Any bytes give an error that names the file, or a checkpoint whose parts belong together and whose schedules can be
 /// resumed; memory is at most a few times the bytes.
 pub fn decode(files: &Files<'_>) -> Result<Checkpoint> {
-    let document: Document = serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error))?;
+    let document: StateDocument =
+        serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error))?;
     document.state.check().map_err(|error| damaged(STATE, error))?;
     let weights = unpack(WEIGHTS, files.weights)?;
     let moments = unpack(OPTIMISER, files.optimiser)?;
@@ -287,7 +288,7 @@ mod tests {
         let wide = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 8]].concat();
         let lying = [&u64::MAX.to_le_bytes()[..], b"{}"].concat();
         let strange = pack(&[("third.w".to_owned(), vec![1], vec![0; 4])]).unwrap_or_default();
-        let document = Document {
+        let document = StateDocument {
             schema: 1,
             weights_hash: weights_hash(&[]),
             config_hash: String::new(),
@@ -315,7 +316,7 @@ mod tests {
             for (name, original) in whole {
                 let bytes = if name == changed { bytes } else { original };
                 fs::write(folder.path().join(name), bytes).unwrap();
-                list.files.insert(name.to_owned(), Sum::of(bytes));
+                list.files.insert(name.to_owned(), FileSum::of(bytes));
             }
             fs::write(folder.path().join(MANIFEST), seal(&list).unwrap()).unwrap();
         };

@@ -1,4 +1,4 @@
-//! Checkpoints: everything that is needed to resume a run bit for bit, in one folder that is whole or absent.
+//! Checkpoints: everything that is needed to resume a run bit for bit, in one folder that is complete or absent.
 //!
 //! ```text
 //! last-000012/weights.safetensors      the weights, f32, by name; opens in PyTorch
@@ -8,7 +8,7 @@
 //!             manifest.json            length and blake3 of every file, and of itself
 //! ```
 //!
-//! **Promise.** A kill or a power cut at any moment leaves a checkpoint whole or absent; after `Ok` it is there. A flipped
+//! **Promise.** A kill or a power cut at any moment leaves a checkpoint complete or absent; after `Ok` it is there. A flipped
 //! byte, a shortened or a missing file is an error that names the file, and the checkpoint before is offered. A number that is not
 //! finite is never written.
 //!

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// End of the name of a checkpoint that is being removed.
 const REMOVED: &str = ".removed";
 
-/// Which of a run's checkpoints.
+/// One of a run's checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
     /// The newest; the one before is kept too.

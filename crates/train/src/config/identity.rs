@@ -20,7 +20,7 @@ pub struct Identity {
 
 /// One thing that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct IdentityDifference {
     /// `model`, `gene table`, or the key of a setting.
     pub key: String,
     /// In the checkpoint; `None` if it has no such setting.
@@ -29,7 +29,7 @@ pub struct Difference {
     pub here: Option<String>,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for IdentityDifference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(nothing)".to_owned());
         write!(out, "{}: {} in the checkpoint, {} here", self.key, side(&self.checkpoint), side(&self.here))
@@ -60,7 +60,7 @@ impl Identity {
     }
 
     /// Everything in which a checkpoint (`self`) is not of the run `here`: model, gene table, then settings by key.
-    pub fn differences(&self, here: &Self) -> Vec<Difference> {
+    pub fn differences(&self, here: &Self) -> Vec<IdentityDifference> {
         let named = [("model", &self.model, &here.model), ("gene table", &self.gene_table, &here.gene_table)]
             .map(|(key, checkpoint, here)| (key, Some(checkpoint), Some(here)));
         let keys: BTreeSet<&String> = self.config.keys().chain(here.config.keys()).collect();
@@ -69,7 +69,7 @@ impl Identity {
             .into_iter()
             .chain(settings)
             .filter(|(_, checkpoint, here)| checkpoint != here)
-            .map(|(key, checkpoint, here)| Difference {
+            .map(|(key, checkpoint, here)| IdentityDifference {
                 key: key.to_owned(),
                 checkpoint: checkpoint.cloned(),
                 here: here.cloned(),

@@ -12,7 +12,7 @@ mod synonyms;
 
 pub use from::FromOptions;
 pub(crate) use from::{RESIDUALS_OF, START, with_name};
-pub use identity::{Difference, Identity};
+pub use identity::{Identity, IdentityDifference};
 pub use optimiser::{OptimiserOptions, ScheduleKind};
 pub use split::{Fold, SplitOptions};
 pub use synonyms::synonym;
@@ -28,9 +28,10 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// Every setting of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Config {
+/// Every setting of a run. The model is a table until it is looked up in a registry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config<M = ModelConfig> {
     /// Seed of initial values and of the order of samples.
     pub seed: u64,
     /// Samples in a batch.
@@ -42,41 +43,23 @@ pub struct Config {
     /// How samples are divided.
     pub split: SplitOptions,
     /// How batches are made.
+    #[serde(default)]
     pub loader: LoaderOptions,
     /// The model and its options.
-    pub model: ModelConfig,
+    pub model: M,
     /// The optimiser.
     pub optimiser: OptimiserOptions,
     /// How a step is divided.
+    #[serde(default)]
     pub train: TrainOptions,
     /// When to save and when to stop.
     pub run: RunOptions,
     /// Other runs that it builds on.
+    #[serde(default)]
     pub from: FromOptions,
     /// Predictions that it keeps for runs that build on it.
+    #[serde(default)]
     pub residuals: ResidualOptions,
-}
-
-/// [`Config`] as it is read, before its model is looked up.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    seed: u64,
-    batch: usize,
-    epochs: u32,
-    max_steps: u64,
-    split: SplitOptions,
-    #[serde(default)]
-    loader: LoaderOptions,
-    model: Table,
-    optimiser: OptimiserOptions,
-    #[serde(default)]
-    train: TrainOptions,
-    run: RunOptions,
-    #[serde(default)]
-    from: FromOptions,
-    #[serde(default)]
-    residuals: ResidualOptions,
 }
 
 /// How a step is divided among processes: the keys `train.*`. The number of processes is not a setting: no number depends on it.
@@ -175,35 +158,20 @@ impl Config {
     }
 
     fn read(table: Table, models: &[ModelEntry]) -> Result<Self> {
-        let document: Document = knockout_base::config::read(table)?;
-        let Document {
-            seed,
-            batch,
-            epochs,
-            max_steps,
-            split,
-            loader,
-            model,
-            optimiser,
-            train,
-            run,
-            from,
-            residuals,
-        } = document;
-        let model = ModelConfig::read(model, models)?;
+        let document: Config<Table> = knockout_base::config::read(table)?;
         Ok(Self {
-            seed,
-            batch,
-            epochs,
-            max_steps,
-            split,
-            loader,
-            model,
-            optimiser,
-            train,
-            run,
-            from,
-            residuals,
+            model: ModelConfig::read(document.model, models)?,
+            seed: document.seed,
+            batch: document.batch,
+            epochs: document.epochs,
+            max_steps: document.max_steps,
+            split: document.split,
+            loader: document.loader,
+            optimiser: document.optimiser,
+            train: document.train,
+            run: document.run,
+            from: document.from,
+            residuals: document.residuals,
         })
     }
 
@@ -319,7 +287,7 @@ impl Config {
         for key in ["from.residuals_of", "from.start", "from.with"] {
             config.remove(key);
         }
-        // Keys that came later, where they say nothing: runs of before are still themselves.
+        // Keys that came later, where they have no effect: earlier runs keep their identity.
         if self.train.shards == 1 {
             config.retain(|key, _| !key.starts_with("train."));
         }
@@ -372,7 +340,7 @@ impl Config {
     }
 
     /// In what a run differs from another one by more than its seed; nothing for two seeds of one configuration.
-    pub fn differences_beside_seed(&self, gene_table: &str, other: (&Self, &str)) -> Vec<Difference> {
+    pub fn differences_beside_seed(&self, gene_table: &str, other: (&Self, &str)) -> Vec<IdentityDifference> {
         let (other, other_genes) = other;
         let same_seed = Self { seed: other.seed, ..self.clone() };
         let mut differences = same_seed.identity(gene_table).differences(&other.identity(other_genes));

@@ -24,7 +24,7 @@ pub struct SplitOptions {
     /// A fold instead of fractions.
     #[serde(default)]
     pub fold: Fold,
-    /// A split file to take instead of making a split; empty means none. The other keys then say how it was made.
+    /// A split file to take instead of making a split; empty means none. The other keys then describe how it was made.
     #[serde(default)]
     pub file: String,
 }

@@ -1,6 +1,6 @@
 //! Names of keys in other programs: Hydra, Lightning, PyTorch and argparse, for suggestions only.
 //!
-//! A name here never sets anything; it only makes an unknown key's message say the right one.
+//! A name here never sets anything; it only makes the message of an unknown key name the right one.
 
 /// Our key, and what others call it: the last word of their key, in lower case with underscores.
 const SYNONYMS: &[(&str, &[&str])] = &[

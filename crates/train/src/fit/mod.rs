@@ -10,7 +10,7 @@ pub use report::{EpochReport, Improved, Position, StepReport};
 use crate::config::{Config, Identity};
 use crate::loader::{EpochBatches, Loader, LoaderOptions, LoaderPlan};
 use crate::metrics::Metrics;
-use crate::schedule::{Accumulation, Best, Better, EarlyStopping, LearningRate, Progress};
+use crate::schedule::{Accumulation, Best, Better, EarlyStopping, Improvement, LearningRate};
 use crate::step::shards::{Sharding, Taken};
 use crate::step::{Mode, StepPlan, Trainer, diverged};
 use crate::tensors::{Tensor, TensorRef, weights_hash};
@@ -358,18 +358,18 @@ impl Fit {
         let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
         let epoch = self.position.epoch;
         Improved {
-            pearson: self.best_pearson.observe(epoch, pearson) == Progress::Improved,
-            mse: self.best_mse.observe(epoch, mse) == Progress::Improved,
+            pearson: self.best_pearson.observe(epoch, pearson) == Improvement::Improved,
+            mse: self.best_mse.observe(epoch, mse) == Improvement::Improved,
         }
     }
 
     /// Ends an epoch after its validation: schedules are stepped and the next epoch begins. Returns whether patience is left.
-    pub fn end_epoch(&mut self, validation: &Metrics) -> Progress {
+    pub fn end_epoch(&mut self, validation: &Metrics) -> Improvement {
         let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
         self.learning_rate.end_epoch(mse);
         let epoch = self.position.epoch;
         let progress =
-            self.stopping.as_mut().map_or(Progress::Improved, |stopping| stopping.observe(epoch, pearson));
+            self.stopping.as_mut().map_or(Improvement::Improved, |stopping| stopping.observe(epoch, pearson));
         self.begin_epoch();
         progress
     }

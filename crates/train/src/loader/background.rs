@@ -17,7 +17,7 @@ type Made = Result<LoadedBatch, (usize, Error)>;
 /// The consumer's side; dropping it ends the threads.
 #[derive(Debug)]
 pub(super) struct Background {
-    shared: Arc<Shared>,
+    shared: Arc<LoaderState>,
     workers: Vec<JoinHandle<()>>,
     /// Batches whose memory can be used again; `None` once the threads are to end.
     to_workers: Option<Sender<LoadedBatch>>,
@@ -30,7 +30,7 @@ pub(super) struct Background {
 
 /// The state that the workers share.
 #[derive(Debug)]
-struct Shared {
+struct LoaderState {
     loader: Loader,
     order: Vec<u32>,
     /// The next batch that no worker prepares yet.
@@ -44,7 +44,7 @@ impl Background {
     pub(super) fn start(loader: &Loader, order: Vec<u32>, start: usize) -> Self {
         let (to_workers, free) = mpsc::channel();
         let (to_consumer, ready) = mpsc::channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LoaderState {
             loader: loader.clone(),
             order,
             next: AtomicUsize::new(start),
@@ -103,7 +103,7 @@ impl Drop for Background {
     }
 }
 
-impl Shared {
+impl LoaderState {
     fn work(&self, to_consumer: &Sender<Made>) {
         loop {
             // The lock orders the taking: the worker that gets a free batch also gets the next index, so the batch that the

@@ -58,7 +58,7 @@ impl Shards {
         begin(shard)..begin(shard + 1)
     }
 
-    /// The place of a shard in a batch, which is given by its rows of the dataset.
+    /// The position of a shard in a batch, which is given by its rows of the dataset.
     pub(super) fn place(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPlace {
         if self.count == 1 {
             // A whole batch takes microseconds to load.

@@ -22,28 +22,28 @@ use std::path::Path;
 
 /// A trained model that predicts.
 pub struct Predictor {
-    trained: Trained,
+    trained: FittedModel,
     labels: LabelStats,
     gene_count: usize,
     /// Annotations and covariates that the model uses beside the screen and the networks.
     prior_knowledge: Vec<String>,
     /// Predictions of other runs that are added.
-    added: Added,
+    added: SumWeights,
 }
 
 /// Weights of a sum of predictions.
-struct Added {
+struct SumWeights {
     own: f64,
     intercept: f64,
     others: Vec<(f64, Predictor)>,
 }
 
-impl Added {
+impl SumWeights {
     const NOTHING: Self = Self { own: 1.0, intercept: 0.0, others: Vec::new() };
 }
 
 /// A fitted model.
-enum Trained {
+enum FittedModel {
     /// A network and its weights.
     Network {
         model: Box<dyn Model>,
@@ -104,7 +104,7 @@ impl Predictor {
             let (own, intercept) = own.ok_or_else(no_weights)?;
             let weights = (0..stacked.len()).map(|index| number(&stacked_weight(index)));
             let weights = weights.collect::<Option<Vec<f64>>>().ok_or_else(no_weights)?;
-            self.added = Added { own, intercept, others: weights.into_iter().zip(stacked).collect() };
+            self.added = SumWeights { own, intercept, others: weights.into_iter().zip(stacked).collect() };
         }
         Ok(self)
     }
@@ -119,9 +119,9 @@ impl Predictor {
         let gene_count = cell.genes().len();
         if let Some(solver) = config.model.solver() {
             let solution = solver.load(&checkpoint.weights, cell)?;
-            let trained = Trained::Solved(Recalibrated::load(solution, &checkpoint.weights, gene_count)?);
+            let trained = FittedModel::Solved(Recalibrated::load(solution, &checkpoint.weights, gene_count)?);
             let prior_knowledge = solver.prior_knowledge();
-            return Ok(Self { trained, labels, gene_count, prior_knowledge, added: Added::NOTHING });
+            return Ok(Self { trained, labels, gene_count, prior_knowledge, added: SumWeights::NOTHING });
         }
         let mut model = config.model.build(cell, config.seed)?;
         let parameters = model.parameters_mut();
@@ -129,8 +129,8 @@ impl Predictor {
             let name = parameters.get(index).name().to_owned();
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(index))?;
         }
-        let trained = Trained::Network { model, batch: config.run.predict_batch.max(1) };
-        Ok(Self { trained, labels, gene_count, prior_knowledge: Vec::new(), added: Added::NOTHING })
+        let trained = FittedModel::Network { model, batch: config.run.predict_batch.max(1) };
+        Ok(Self { trained, labels, gene_count, prior_knowledge: Vec::new(), added: SumWeights::NOTHING })
     }
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
@@ -144,7 +144,7 @@ impl Predictor {
         if !self.builds_on_others() {
             return Ok(own);
         }
-        let Added { own: weight, intercept, others } = &self.added;
+        let SumWeights { own: weight, intercept, others } = &self.added;
         let mut sums: Vec<f64> = own.iter().map(|own| weight * own + intercept).collect();
         for (weight, other) in others {
             let predictions = other.predict_with_progress(sets, on_batch)?;
@@ -161,7 +161,7 @@ impl Predictor {
     fn own_predictions(&self, sets: GeneSetsRef<'_>, on_batch: &dyn Fn()) -> Result<Vec<f64>> {
         check_genes(sets, self.gene_count)?;
         Ok(match &self.trained {
-            Trained::Network { model, batch } if model.shares_rows() => {
+            FittedModel::Network { model, batch } if model.shares_rows() => {
                 let order = sharing_order(sets, *batch);
                 let ordered = order.iter().map(|&index| sets.get(index));
                 let mut predictions = vec![0.0; sets.len()];
@@ -171,10 +171,10 @@ impl Predictor {
                 }
                 predictions
             }
-            Trained::Network { model, batch } => {
+            FittedModel::Network { model, batch } => {
                 predict_sets(&**model, self.labels, *batch, sets.iter(), on_batch)
             }
-            Trained::Solved(solution) => with_ascending(sets, |sets| solution.predict(sets)),
+            FittedModel::Solved(solution) => with_ascending(sets, |sets| solution.predict(sets)),
         })
     }
 
@@ -199,24 +199,24 @@ impl Predictor {
         match &self.trained {
             // The deviations of a part are not those of a sum.
             _ if self.builds_on_others() => None,
-            Trained::Network { .. } => None,
-            Trained::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
+            FittedModel::Network { .. } => None,
+            FittedModel::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
         }
     }
 
     /// Returns how many of these deviations hold 95 % of new measurements of each set; one holds 68 %.
     pub fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         match &self.trained {
-            Trained::Network { .. } => None,
-            Trained::Solved(solution) => solution.wide_intervals(sets),
+            FittedModel::Network { .. } => None,
+            FittedModel::Solved(solution) => solution.wide_intervals(sets),
         }
     }
 
     /// Returns the settings that a solver chose, and the accuracy of its solution; empty for networks.
     pub fn choices(&self) -> Vec<Choice> {
         match &self.trained {
-            Trained::Network { .. } => Vec::new(),
-            Trained::Solved(solution) => solution.choices(),
+            FittedModel::Network { .. } => Vec::new(),
+            FittedModel::Solved(solution) => solution.choices(),
         }
     }
 
@@ -233,8 +233,8 @@ impl Predictor {
     /// The network, where the model is one.
     pub fn model(&self) -> Option<&dyn Model> {
         match &self.trained {
-            Trained::Network { model, .. } => Some(&**model),
-            Trained::Solved(_) => None,
+            FittedModel::Network { model, .. } => Some(&**model),
+            FittedModel::Solved(_) => None,
         }
     }
 }

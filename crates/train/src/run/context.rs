@@ -2,7 +2,7 @@
 
 use super::description::SPLIT_FILE;
 use super::folder::{RunFolder, Start};
-use super::manifest::{Inputs, Manifest};
+use super::manifest::{Inputs, RunManifest};
 use crate::config::Config;
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
@@ -71,7 +71,7 @@ pub(super) fn start_folder(
             dataset_folder.display()
         )));
     };
-    let manifest = Manifest {
+    let manifest = RunManifest {
         schema: 1,
         version: context.version.clone(),
         commit: context.commit.clone(),

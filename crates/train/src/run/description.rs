@@ -1,8 +1,8 @@
 //! The description of a run in its folder: manifest and configuration, and through them its dataset and split.
 
-use super::{Manifest, RunFolder};
+use super::{RunFolder, RunManifest};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Config, Difference};
+use crate::config::{Config, IdentityDifference};
 use crate::fit::constant_scores;
 use crate::predictor::{BaseRuns, Predictor};
 use knockout_base::error::{Context as _, Error, Result};
@@ -22,7 +22,7 @@ pub struct RunDescription {
     /// Where the dataset is now, if not where it was.
     dataset_now: Option<PathBuf>,
     /// Where and with what it was started.
-    pub manifest: Manifest,
+    pub manifest: RunManifest,
     /// Its configuration.
     pub config: Config,
 }
@@ -138,7 +138,7 @@ pub fn other_dataset(dataset: &Path, run: &Path) -> Error {
     Error::request(format!("{dataset} is not the dataset that {run} was trained on (its contents differ)"))
 }
 
-fn fixed(difference: &Difference) -> String {
+fn fixed(difference: &IdentityDifference) -> String {
     let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
     format!(
         "{} is fixed at {} (got {})",

@@ -15,7 +15,7 @@
 //! A run directory appears whole and is never overwritten; one process writes it at a time. The module does not depend on
 //! models: a configuration is text, a metric is a JSON value.
 
-use super::{EventWriter, Manifest, MetricsLog, Resumed};
+use super::{EventWriter, MetricsLog, Resumed, RunManifest};
 use crate::checkpoint::LogPosition;
 use crate::context::at;
 use knockout_base::error::{Error, Result};
@@ -50,14 +50,14 @@ pub struct Start<'a> {
     /// Overrides of the command line.
     pub overrides: &'a [String],
     /// Where and with what it runs.
-    pub manifest: &'a Manifest,
+    pub manifest: &'a RunManifest,
 }
 
 /// A run directory that this process writes; it holds a lock while it is open.
 #[derive(Debug)]
 pub struct RunFolder {
     folder: Folder,
-    manifest: Manifest,
+    manifest: RunManifest,
     _lock: FolderLock,
 }
 
@@ -123,13 +123,13 @@ impl RunFolder {
     }
 
     /// Reads the manifest of a run, also of one that is being written.
-    pub fn read_manifest(folder: impl Into<Folder>) -> Result<Manifest> {
+    pub fn read_manifest(folder: impl Into<Folder>) -> Result<RunManifest> {
         Self::manifest_of(&folder.into()).map(|(manifest, _)| manifest)
     }
 
-    fn manifest_of(folder: &Folder) -> Result<(Manifest, BTreeMap<String, String>)> {
+    fn manifest_of(folder: &Folder) -> Result<(RunManifest, BTreeMap<String, String>)> {
         let text = folder.find(MANIFEST)?.ok_or_else(|| not_a_run(folder.path(), MANIFEST))?;
-        Manifest::read(&text).map_err(unopened(folder.path()))
+        RunManifest::read(&text).map_err(unopened(folder.path()))
     }
 
     /// Checks the files that are written once, when a run begins, against the manifest. Earlier versions did not list them.
@@ -155,7 +155,7 @@ impl RunFolder {
     }
 
     /// Where and with what it was started.
-    pub fn manifest(&self) -> &Manifest {
+    pub fn manifest(&self) -> &RunManifest {
         &self.manifest
     }
 
@@ -189,7 +189,7 @@ impl RunFolder {
         MetricsLog::resume(&self.folder, from)
     }
 
-    /// A new file of TensorBoard events; `after_step` hides what earlier files say of later steps.
+    /// A new file of TensorBoard events; `after_step` hides the later steps of earlier files.
     pub fn events(&self, wall_seconds: f64, after_step: Option<u64>) -> Result<EventWriter> {
         EventWriter::create(&self.folder, &self.manifest.host, wall_seconds, after_step)
     }
@@ -209,8 +209,8 @@ mod tests {
     use knockout_base::error::{Class, chain};
     use std::fs;
 
-    pub(super) fn manifest() -> Manifest {
-        Manifest {
+    pub(super) fn manifest() -> RunManifest {
+        RunManifest {
             schema: 1,
             version: "0.1.0".into(),
             commit: "abc".into(),
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    fn start(manifest: &Manifest) -> Start<'_> {
+    fn start(manifest: &RunManifest) -> Start<'_> {
         Start { config: "[model]\nlayers = 2\n", overrides: &[], manifest }
     }
 

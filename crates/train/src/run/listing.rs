@@ -1,9 +1,9 @@
-//! Run folders as they say of themselves, many at once and of any model: what a list of runs shows.
+//! Summaries of run folders, many at once and of any model, for lists of runs.
 //!
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
 use super::solving::SOLVING;
-use super::{Manifest, MetricsHistory, MetricsLine, RunFolder, read_history};
+use super::{MetricsHistory, MetricsLine, RunFolder, RunManifest, read_history};
 use crate::checkpoint::{Checkpoints, Slot};
 use crate::context::at;
 use knockout_base::error::{Error, Result};
@@ -128,11 +128,11 @@ impl RunSummary {
         Ok(Self { unsealed: !is_sealed, ..Self::of(folder, &manifest, &config, lines) })
     }
 
-    fn of(folder: &Path, manifest: &Manifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
+    fn of(folder: &Path, manifest: &RunManifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
         let mut settings = BTreeMap::new();
         add_settings(&mut settings, "", config);
         let name = settings.get("model.name").cloned().unwrap_or_default();
-        // Of a model that is solved there is one line, and it is the end; what the common defaults say of steps means nothing to it.
+        // Of a model that is solved there is one line, and it is the end; the common defaults of steps mean nothing to it.
         let is_solved = MODELS.iter().any(|entry| entry.is_solved && entry.name == name);
         if is_solved {
             let means_nothing = |key: &str| {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Where and with what a run was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct RunManifest {
     /// Version of this document: 1.
     pub schema: u32,
     /// knockout's version.
@@ -60,7 +60,7 @@ fn damaged(reason: &str) -> Error {
     Error::damage(format!("manifest.json is damaged: {reason}"))
 }
 
-impl Manifest {
+impl RunManifest {
     /// Returns the text of the document.
     pub(super) fn sealed(&self, files: BTreeMap<String, String>) -> Result<String> {
         seal(&ManifestDocument { manifest: self, files })

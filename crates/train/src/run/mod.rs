@@ -42,9 +42,9 @@ pub use description::{RunDescription, other_dataset};
 pub use event::{End, Event};
 pub use folder::{RunFolder, Start};
 pub use listing::{RunList, RunState, RunSummary};
-pub use manifest::{Inputs, Manifest};
+pub use manifest::{Inputs, RunManifest};
 pub use metrics::{EpochTimes, MetricsHistory, MetricsLine, MetricsLog, Resumed, read_history, read_metrics};
-pub use tensorboard::{EventWriter, Scalar};
+pub use tensorboard::{EventWriter, NamedScalar};
 
 use crate::checkpoint::Saved;
 use crate::config::Config;
@@ -64,9 +64,9 @@ use std::sync::Arc;
 use training::Training;
 
 /// A run under way: an iterator of [`Event`]s. It ends with [`Event::End`] or with an error.
-pub struct Run(Work);
+pub struct Run(RunKind);
 
-enum Work {
+enum RunKind {
     Training(Box<Training>),
     Solving(Box<Solving>),
 }
@@ -82,9 +82,9 @@ impl Run {
         let folder = folder.into();
         Ok(Self(if config.model.entry().is_solved {
             one_process(&config, &context.ranks)?;
-            Work::Solving(Box::new(Solving::create(&folder, dataset, config, context)?))
+            RunKind::Solving(Box::new(Solving::create(&folder, dataset, config, context)?))
         } else {
-            Work::Training(Box::new(Training::create(&folder, dataset, config, context)?))
+            RunKind::Training(Box::new(Training::create(&folder, dataset, config, context)?))
         }))
     }
 
@@ -118,49 +118,49 @@ impl Run {
         }
         Ok(Self(if description.config.model.entry().is_solved {
             one_process(&description.config, ranks)?;
-            Work::Solving(Box::new(Solving::resume(description)?))
+            RunKind::Solving(Box::new(Solving::resume(description)?))
         } else {
-            Work::Training(Box::new(Training::resume(description, overrides, ranks)?))
+            RunKind::Training(Box::new(Training::resume(description, overrides, ranks)?))
         }))
     }
 
     /// Returns the network and its position in training; `None` for a model that is solved.
     pub fn fit(&self) -> Option<&Fit> {
         match &self.0 {
-            Work::Training(run) => Some(run.fit()),
-            Work::Solving(_) => None,
+            RunKind::Training(run) => Some(run.fit()),
+            RunKind::Solving(_) => None,
         }
     }
 
     /// Returns the run's folder.
     pub fn folder(&self) -> &Path {
         match &self.0 {
-            Work::Training(run) => run.folder(),
-            Work::Solving(run) => run.folder(),
+            RunKind::Training(run) => run.folder(),
+            RunKind::Solving(run) => run.folder(),
         }
     }
 
     /// Returns the configuration.
     pub fn config(&self) -> &Config {
         match &self.0 {
-            Work::Training(run) => run.fit().config(),
-            Work::Solving(run) => run.config(),
+            RunKind::Training(run) => run.fit().config(),
+            RunKind::Solving(run) => run.config(),
         }
     }
 
     /// Returns the dataset.
     pub fn dataset(&self) -> &Arc<Dataset> {
         match &self.0 {
-            Work::Training(run) => run.fit().dataset(),
-            Work::Solving(run) => run.dataset(),
+            RunKind::Training(run) => run.fit().dataset(),
+            RunKind::Solving(run) => run.dataset(),
         }
     }
 
     /// Returns the split.
     pub fn split(&self) -> &Arc<Split> {
         match &self.0 {
-            Work::Training(run) => run.fit().split(),
-            Work::Solving(run) => run.split(),
+            RunKind::Training(run) => run.fit().split(),
+            RunKind::Solving(run) => run.split(),
         }
     }
 
@@ -177,16 +177,16 @@ impl Run {
     /// Returns the step that the run was resumed from, if it was.
     pub fn resumed_from(&self) -> Option<u64> {
         match &self.0 {
-            Work::Training(run) => run.resumed_from(),
-            Work::Solving(_) => None,
+            RunKind::Training(run) => run.resumed_from(),
+            RunKind::Solving(_) => None,
         }
     }
 
     /// Returns what resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub fn resumed_metrics(&self) -> Resumed {
         match &self.0 {
-            Work::Training(run) => run.resumed_metrics(),
-            Work::Solving(_) => Resumed::default(),
+            RunKind::Training(run) => run.resumed_metrics(),
+            RunKind::Solving(_) => Resumed::default(),
         }
     }
 
@@ -194,24 +194,24 @@ impl Run {
     /// have come to there.
     pub fn other_instructions(&self) -> Option<&str> {
         match &self.0 {
-            Work::Training(run) => run.other_instructions(),
-            Work::Solving(_) => None,
+            RunKind::Training(run) => run.other_instructions(),
+            RunKind::Solving(_) => None,
         }
     }
 
     /// Returns the newest state that this value has saved to resume from.
     pub fn last_saved(&self) -> Option<&Saved> {
         match &self.0 {
-            Work::Training(run) => run.last_saved(),
-            Work::Solving(run) => run.last_saved(),
+            RunKind::Training(run) => run.last_saved(),
+            RunKind::Solving(run) => run.last_saved(),
         }
     }
 
     /// Returns the settings that a solver chose, and the accuracy of its solution; empty before its end and for networks.
     pub fn choices(&self) -> &[Choice] {
         match &self.0 {
-            Work::Training(_) => &[],
-            Work::Solving(run) => run.choices(),
+            RunKind::Training(_) => &[],
+            RunKind::Solving(run) => run.choices(),
         }
     }
 
@@ -219,11 +219,11 @@ impl Run {
     /// last validation are used again.
     pub fn predict_validation(&self, wants_stop: &dyn Fn() -> bool) -> Result<Option<Vec<f64>>> {
         match &self.0 {
-            Work::Training(run) => Ok(match run.validation_predictions() {
+            RunKind::Training(run) => Ok(match run.validation_predictions() {
                 Some(predictions) => Some(predictions.to_vec()),
                 None => run.fit().predict_until(Part::Val, wants_stop),
             }),
-            Work::Solving(run) => {
+            RunKind::Solving(run) => {
                 if let Some(predictions) = run.validation_predictions() {
                     return Ok(Some(predictions.to_vec()));
                 }
@@ -239,8 +239,8 @@ impl Run {
     /// before.
     pub fn stop(&mut self) {
         match &mut self.0 {
-            Work::Training(run) => run.stop(),
-            Work::Solving(run) => run.stop(),
+            RunKind::Training(run) => run.stop(),
+            RunKind::Solving(run) => run.stop(),
         }
     }
 
@@ -248,8 +248,8 @@ impl Run {
     /// every batch of predictions.
     pub fn stop_when(&mut self, wants_stop: impl Fn() -> bool + Send + Sync + 'static) {
         match &mut self.0 {
-            Work::Training(run) => run.stop_when(Box::new(wants_stop)),
-            Work::Solving(run) => run.stop_when(Box::new(wants_stop)),
+            RunKind::Training(run) => run.stop_when(Box::new(wants_stop)),
+            RunKind::Solving(run) => run.stop_when(Box::new(wants_stop)),
         }
     }
 
@@ -260,8 +260,8 @@ impl Run {
     /// For a run that has just begun; resumed, it continues from these weights with an optimiser that has no history.
     pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>> {
         match &mut self.0 {
-            Work::Training(run) => run.adopt(weights, train_loss),
-            Work::Solving(run) => {
+            RunKind::Training(run) => run.adopt(weights, train_loss),
+            RunKind::Solving(run) => {
                 let model = run.config().model.name();
                 Err(Error::request(format!("{model} is solved, not trained: it has no weights to take over")))
             }
@@ -274,8 +274,8 @@ impl Iterator for Run {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Work::Training(run) => run.next(),
-            Work::Solving(run) => run.next(),
+            RunKind::Training(run) => run.next(),
+            RunKind::Solving(run) => run.next(),
         }
     }
 }

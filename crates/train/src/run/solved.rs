@@ -1,7 +1,7 @@
 //! A run of a model that is solved instead of trained step by step: the same folder, checkpoints and metrics.
 //!
 //! Solving is deterministic and takes seconds to minutes. The solver saves its state in `solving/` of the run folder once a minute, and
-//! a run that was killed resumes there to the same bits. The checkpoint is whole or absent.
+//! a run that was killed resumes there to the same bits. The checkpoint is complete or absent.
 
 use super::context::{RunContext, start_folder};
 use super::event::{End, Event, StopWhen};
@@ -267,16 +267,21 @@ impl SolverRun {
         self.folder.files()
     }
 
+    /// Returns the result of an earlier sitting.
+    fn finished(&self, checkpoints: &Checkpoints) -> Result<Option<Solved>> {
+        let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)? else { return Ok(None) };
+        let Some(line) = read_metrics(self.folder())?.pop() else { return Ok(None) };
+        let numbers = checkpoint.state.numbers.into_iter();
+        let choices = numbers.map(|(name, number)| Choice { name, value: number.0 }).collect();
+        let saved = Saved { path, weights_hash: checkpoint.weights_hash };
+        Ok(Some(Solved { line, choices, saved, validation: None }))
+    }
+
     /// Solves, unless that was done already.
     fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved> {
         let checkpoints = Checkpoints::at(self.folder.checkpoints());
-        if let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)?
-            && let Some(line) = read_metrics(self.folder())?.pop()
-        {
-            let numbers = checkpoint.state.numbers.into_iter();
-            let choices = numbers.map(|(name, number)| Choice { name, value: number.0 }).collect();
-            let saved = Saved { path, weights_hash: checkpoint.weights_hash };
-            return Ok(Solved { line, choices, saved, validation: None });
+        if let Some(solved) = self.finished(&checkpoints)? {
+            return Ok(solved);
         }
         let solver = solver(&self.config)?;
         let [train, val] = records(&self.dataset, &self.split);
@@ -352,20 +357,20 @@ impl SolverRun {
             numbers: choices.iter().map(|choice| (choice.name.clone(), Number(choice.value))).collect(),
             card: Some(ModelCard::new(self.config.to_toml()?, labels, &self.dataset.cell)),
         };
-        let contents = Contents {
-            weights: &weights,
-            first_moments: &[],
-            second_moments: &[],
-            buffers: &[],
-            state: &state,
-        };
+        let saved = self.save(&checkpoints, &weights, &state)?;
+        Ok(Solved { line, choices, saved, validation: Some(validation) })
+    }
+
+    /// Writes the checkpoints, and removes those of solving.
+    fn save(&self, checkpoints: &Checkpoints, weights: &[TensorRef<'_>], state: &State) -> Result<Saved> {
+        let contents = Contents { weights, first_moments: &[], second_moments: &[], buffers: &[], state };
         // Last at the end: where it is, all are.
         checkpoints.save(Slot::BestPearson, &contents)?;
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
         // Of no use any more; what cannot be removed only takes space.
         self.folder().remove(SOLVING).ok();
-        Ok(Solved { line, choices, saved, validation: Some(validation) })
+        Ok(saved)
     }
 
     /// The solution's predictions, stacked with those of other runs by least squares on the validation part where there are some.

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// A named number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scalar<'a> {
+pub struct NamedScalar<'a> {
     /// Such as `val/pearson`.
     pub tag: &'a str,
     /// Value of the scalar.
@@ -59,7 +59,7 @@ impl EventWriter {
     }
 
     /// Appends the scalars of a step, in one write.
-    pub fn scalars(&mut self, wall_seconds: f64, step: u64, scalars: &[Scalar<'_>]) -> Result<()> {
+    pub fn scalars(&mut self, wall_seconds: f64, step: u64, scalars: &[NamedScalar<'_>]) -> Result<()> {
         let mut summary = Vec::new();
         for scalar in scalars {
             let mut value = Vec::new();
@@ -196,8 +196,10 @@ mod tests {
     fn what_is_written_reads_back() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = EventWriter::create(folder.path(), "my host/1", 1_700_000_000.5, Some(299)).unwrap();
-        let scalars =
-            [Scalar { tag: "train/loss", value: 0.25 }, Scalar { tag: "val/pearson", value: f64::NAN }];
+        let scalars = [
+            NamedScalar { tag: "train/loss", value: 0.25 },
+            NamedScalar { tag: "val/pearson", value: f64::NAN },
+        ];
         writer.scalars(1_700_000_001.0, 300, &scalars).unwrap();
         let name = writer.path.file_name().unwrap().to_str().unwrap();
         assert!(name.starts_with("events.out.tfevents.1700000000.my_host_1."), "{name}");

@@ -10,7 +10,7 @@ use crate::checkpoint::{EpochSpent, LogPosition, Saved, Slot};
 use crate::config::Config;
 use crate::fit::{EpochReport, Fit};
 use crate::predictor::BaseRuns;
-use crate::schedule::Progress;
+use crate::schedule::Improvement;
 use crate::step::Mode;
 use crate::stores::Stores;
 use crate::tensors::{Tensor, weights_hash};
@@ -342,7 +342,7 @@ impl Training {
             }
         }
         self.stage = match self.fit.end_epoch(&report.validation) {
-            Progress::Exhausted => Stage::End(End::Patience),
+            Improvement::Exhausted => Stage::End(End::Patience),
             _ => Stage::Step,
         };
         self.save(Slot::Last, EpochSpent::default())?;

@@ -1,6 +1,6 @@
 //! Writes the results of a run into its folder: metrics, TensorBoard events and a log.
 
-use super::{EpochTimes, EventWriter, MetricsLine, MetricsLog, Resumed, RunFolder, Scalar};
+use super::{EpochTimes, EventWriter, MetricsLine, MetricsLog, NamedScalar, Resumed, RunFolder};
 use crate::checkpoint::LogPosition;
 use crate::context::at;
 use crate::fit::StepReport;
@@ -48,15 +48,15 @@ impl RunWriter {
                 return Ok(());
             }
             let mut scalars = vec![
-                Scalar { tag: "train/loss", value: report.outcome.loss },
-                Scalar { tag: "train/learning_rate", value: report.learning_rate },
+                NamedScalar { tag: "train/loss", value: report.outcome.loss },
+                NamedScalar { tag: "train/learning_rate", value: report.learning_rate },
             ];
             if let Some(norm) = report.outcome.gradient_norm {
-                scalars.push(Scalar { tag: "train/gradient_norm", value: norm });
+                scalars.push(NamedScalar { tag: "train/gradient_norm", value: norm });
             }
             let tags: Vec<(String, f64)> =
                 report.outcome.parts.iter().map(|(name, value)| (format!("train/{name}"), *value)).collect();
-            scalars.extend(tags.iter().map(|(tag, value)| Scalar { tag, value: *value }));
+            scalars.extend(tags.iter().map(|(tag, value)| NamedScalar { tag, value: *value }));
             self.events.scalars(unix_seconds(), report.position.step, &scalars)
         })
     }
@@ -78,11 +78,11 @@ impl RunWriter {
             ("time/validation_seconds", times.validation_seconds),
             ("time/samples_per_second", times.samples_per_second),
         ];
-        let scalars: Vec<Scalar<'_>> = figures
+        let scalars: Vec<NamedScalar<'_>> = figures
             .iter()
-            .filter_map(|&(tag, value)| Some(Scalar { tag, value: value? }))
-            .chain(parts.iter().map(|(tag, value)| Scalar { tag, value: *value }))
-            .chain(timed.iter().map(|&(tag, value)| Scalar { tag, value }))
+            .filter_map(|&(tag, value)| Some(NamedScalar { tag, value: value? }))
+            .chain(parts.iter().map(|(tag, value)| NamedScalar { tag, value: *value }))
+            .chain(timed.iter().map(|&(tag, value)| NamedScalar { tag, value }))
             .collect();
         self.events.scalars(unix_seconds(), line.step, &scalars)?;
         let pearson = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| value.to_string());

@@ -11,9 +11,9 @@ pub struct Accumulation {
     steps: BTreeMap<u32, u32>,
 }
 
-/// The place of a batch in its group of accumulated batches.
+/// The position of a batch in its group of accumulated batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub struct AccumulationGroup {
     /// Batches in the group: what the gradient is divided by. The last group of an epoch may be smaller, and is divided by
     /// its own size.
     pub batches: u32,
@@ -45,12 +45,12 @@ impl Accumulation {
     }
 
     /// The group of a batch (from 0) of an epoch that has `batches` in all.
-    pub fn group(&self, epoch: u32, batch: u32, batches: u32) -> Group {
+    pub fn group(&self, epoch: u32, batch: u32, batches: u32) -> AccumulationGroup {
         let full = self.batches_at(epoch);
         let start = batch / full * full;
         let size = full.min(batches.saturating_sub(start)).max(1);
         let ends = if batch - start + 1 == size { GroupEnd::Step } else { GroupEnd::Accumulate };
-        Group { batches: size, ends }
+        AccumulationGroup { batches: size, ends }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct CosineOptions {
 /// Everything that decides a [`Cosine`], as checkpoints hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Settings {
+pub(super) struct CosineSettings {
     /// Epochs of the first cycle, warm-up included.
     pub(super) first_cycle: u32,
     /// The length of a cycle without its warm-up grows by this factor.
@@ -67,7 +67,7 @@ pub(super) struct Settings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cosine {
-    options: Settings,
+    options: CosineSettings,
     epoch: u64,
     cycle: u32,
     in_cycle: u32,
@@ -79,11 +79,11 @@ impl Cosine {
     pub fn new(highest: f64, options: &CosineOptions) -> Result<Self> {
         let CosineOptions { first_cycle, cycle_factor, lowest, warmup, gamma } = *options;
         let first_epoch = FirstEpoch::default();
-        Self::of(Settings { first_cycle, cycle_factor, highest, lowest, warmup, gamma, first_epoch })
+        Self::of(CosineSettings { first_cycle, cycle_factor, highest, lowest, warmup, gamma, first_epoch })
     }
 
     /// At epoch 0.
-    pub(super) fn of(options: Settings) -> Result<Self> {
+    pub(super) fn of(options: CosineSettings) -> Result<Self> {
         let start = Self { options, epoch: 0, cycle: 0, in_cycle: 0, length: options.first_cycle };
         start.check()?;
         Ok(start)
@@ -113,7 +113,7 @@ impl Cosine {
 
     /// The rate in force.
     pub fn rate(&self) -> f64 {
-        let Settings { highest, lowest, warmup, gamma, first_epoch, .. } = self.options;
+        let CosineSettings { highest, lowest, warmup, gamma, first_epoch, .. } = self.options;
         if self.epoch == 0 && first_epoch == FirstEpoch::Lowest {
             return lowest;
         }
@@ -130,7 +130,7 @@ impl Cosine {
         self.epoch = self.epoch.saturating_add(1);
         self.in_cycle += 1;
         if self.in_cycle >= self.length {
-            let Settings { warmup, cycle_factor, .. } = self.options;
+            let CosineSettings { warmup, cycle_factor, .. } = self.options;
             self.cycle = self.cycle.saturating_add(1);
             self.in_cycle = 0;
             // A float beyond u32 is clamped by the cast.
@@ -144,7 +144,7 @@ impl Cosine {
 mod tests {
     use super::*;
 
-    const OPTIONS: Settings = Settings {
+    const OPTIONS: CosineSettings = CosineSettings {
         first_cycle: 4,
         cycle_factor: 0.5,
         highest: 1.0,
@@ -154,7 +154,7 @@ mod tests {
         first_epoch: FirstEpoch::Formula,
     };
 
-    fn rates(options: Settings, epochs: usize) -> Vec<f64> {
+    fn rates(options: CosineSettings, epochs: usize) -> Vec<f64> {
         let mut cosine = Cosine::of(options).unwrap();
         (0..epochs)
             .map(|_| {
@@ -171,7 +171,7 @@ mod tests {
             let configurations = case.json["options"]["configurations"].as_array().unwrap();
             for (i, configuration) in configurations.iter().enumerate() {
                 let number = |key: &str| configuration[key].as_f64().unwrap();
-                let options = Settings {
+                let options = CosineSettings {
                     first_cycle: number("first") as u32,
                     cycle_factor: number("mult"),
                     highest: number("high"),
@@ -182,7 +182,8 @@ mod tests {
                 };
                 let expected = case.expected(&format!("output.rate.{i}"));
                 let parity = rates(options, expected.len());
-                let ours = rates(Settings { first_epoch: FirstEpoch::Formula, ..options }, expected.len());
+                let ours =
+                    rates(CosineSettings { first_epoch: FirstEpoch::Formula, ..options }, expected.len());
                 assert!(expected.len() > 1);
                 for (epoch, (&mine, &expected)) in parity.iter().zip(expected).enumerate() {
                     assert!((mine - expected).abs() <= 1e-15, "{i}, epoch {epoch}: {mine} {expected}");
@@ -198,12 +199,12 @@ mod tests {
     #[test]
     fn the_first_epoch_runs_at_the_top_without_a_warmup() {
         assert_eq!(rates(OPTIONS, 1), [1.0]);
-        assert_eq!(rates(Settings { first_epoch: FirstEpoch::Lowest, ..OPTIONS }, 1), [0.0]);
+        assert_eq!(rates(CosineSettings { first_epoch: FirstEpoch::Lowest, ..OPTIONS }, 1), [0.0]);
     }
 
     #[test]
     fn a_cycle_never_shrinks_to_its_warmup() {
-        let rates = rates(Settings { warmup: 1, ..OPTIONS }, 60);
+        let rates = rates(CosineSettings { warmup: 1, ..OPTIONS }, 60);
         assert!(rates.iter().all(|rate| rate.is_finite() && (0.0..=1.0).contains(rate)), "{rates:?}");
         assert!(super::tests::rates(OPTIONS, 60).iter().all(|rate| rate.is_finite()));
     }
@@ -211,10 +212,10 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_followed_are_named() {
         for (options, key) in [
-            (Settings { warmup: 4, ..OPTIONS }, "warmup"),
-            (Settings { lowest: 2.0, ..OPTIONS }, "lowest"),
-            (Settings { highest: f64::NAN, ..OPTIONS }, "learning_rate"),
-            (Settings { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
+            (CosineSettings { warmup: 4, ..OPTIONS }, "warmup"),
+            (CosineSettings { lowest: 2.0, ..OPTIONS }, "lowest"),
+            (CosineSettings { highest: f64::NAN, ..OPTIONS }, "learning_rate"),
+            (CosineSettings { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
         ] {
             assert!(Cosine::of(options).unwrap_err().to_string().contains(&format!("{key} (optimiser")));
         }

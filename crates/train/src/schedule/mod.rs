@@ -8,10 +8,10 @@ mod cosine;
 mod plateau;
 mod stopping;
 
-pub use accumulation::{Accumulation, Group, GroupEnd};
+pub use accumulation::{Accumulation, AccumulationGroup, GroupEnd};
 pub use cosine::{Cosine, CosineOptions};
 pub use plateau::{Plateau, PlateauOptions};
-pub use stopping::{Best, Better, EarlyStopping, Progress};
+pub use stopping::{Best, Better, EarlyStopping, Improvement};
 
 use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ pub struct PlateauOptions {
 /// Everything that decides a [`Plateau`], as checkpoints hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Settings {
+pub(super) struct PlateauSettings {
     /// The rate at the start.
     #[serde(with = "crate::exact")]
     pub(super) rate: f64,
@@ -51,7 +51,7 @@ pub(super) struct Settings {
 
 #[cfg(test)]
 /// PyTorch's.
-impl Default for Settings {
+impl Default for PlateauSettings {
     fn default() -> Self {
         Self {
             rate: 1e-3,
@@ -70,7 +70,7 @@ impl Default for Settings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plateau {
-    options: Settings,
+    options: PlateauSettings,
     #[serde(with = "crate::exact")]
     rate: f64,
     #[serde(with = "crate::exact")]
@@ -84,11 +84,11 @@ impl Plateau {
     pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self> {
         let PlateauOptions { factor, patience, threshold, cooldown, lowest, epsilon } = *options;
         let mode = Better::Min;
-        Self::of(Settings { rate, mode, factor, patience, threshold, cooldown, lowest, epsilon })
+        Self::of(PlateauSettings { rate, mode, factor, patience, threshold, cooldown, lowest, epsilon })
     }
 
     /// At epoch 0.
-    pub(super) fn of(options: Settings) -> Result<Self> {
+    pub(super) fn of(options: PlateauSettings) -> Result<Self> {
         let start =
             Self { options, rate: options.rate, best: options.mode.worst(), bad_epochs: 0, cooling: 0 };
         start.check()?;
@@ -116,7 +116,8 @@ impl Plateau {
 
     /// Takes the value of an epoch; NaN is not an improvement.
     pub fn observe(&mut self, value: f64) {
-        let Settings { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } = self.options;
+        let PlateauSettings { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } =
+            self.options;
         let improved = match mode {
             Better::Min => value < self.best * (1.0 - threshold),
             Better::Max => value > self.best * (1.0 + threshold),
@@ -146,7 +147,7 @@ impl Plateau {
 mod tests {
     use super::*;
 
-    fn rates(options: Settings, values: &[f64]) -> Vec<f64> {
+    fn rates(options: PlateauSettings, values: &[f64]) -> Vec<f64> {
         let mut plateau = Plateau::of(options).unwrap();
         values
             .iter()
@@ -160,14 +161,14 @@ mod tests {
     /// Rates of `torch.optim.lr_scheduler.ReduceLROnPlateau` 2.15 for the same values.
     #[test]
     fn the_rates_are_pytorchs() {
-        let options = Settings {
+        let options = PlateauSettings {
             rate: 0.01,
             factor: 0.5,
             patience: 1,
             threshold: 0.01,
             cooldown: 2,
             lowest: 1e-4,
-            ..Settings::default()
+            ..PlateauSettings::default()
         };
         let values = [
             0.895,
@@ -202,8 +203,13 @@ mod tests {
         expected.push(0.000_625);
         assert_eq!(rates(options, &values), expected);
 
-        let options =
-            Settings { rate: 0.01, mode: Better::Max, patience: 2, epsilon: 1e-5, ..Settings::default() };
+        let options = PlateauSettings {
+            rate: 0.01,
+            mode: Better::Max,
+            patience: 2,
+            epsilon: 1e-5,
+            ..PlateauSettings::default()
+        };
         let values = [
             0.06,
             0.016,
@@ -239,14 +245,14 @@ mod tests {
             assert!((mine / expected - 1.0).abs() < 1e-12, "{rates_now:?}");
         }
 
-        let options = Settings {
+        let options = PlateauSettings {
             rate: 0.01,
             factor: 0.3,
             patience: 0,
             threshold: 0.0,
             cooldown: 1,
             lowest: 0.002,
-            ..Settings::default()
+            ..PlateauSettings::default()
         };
         assert_eq!(
             rates(options, &[1.034, 1.071, 0.906, 0.941, 0.857, 0.863]),
@@ -256,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_state_survives_text() {
-        let mut plateau = Plateau::of(Settings { patience: 1, ..Settings::default() }).unwrap();
+        let mut plateau = Plateau::of(PlateauSettings { patience: 1, ..PlateauSettings::default() }).unwrap();
         let text = serde_json::to_string(&plateau).unwrap();
         assert_eq!(serde_json::from_str::<Plateau>(&text).unwrap(), plateau);
         for value in [0.3, 0.1 + 0.2, 0.5, f64::NAN] {
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_factor_that_raises_is_refused() {
-        let error = Plateau::of(Settings { factor: 1.0, ..Settings::default() }).unwrap_err();
+        let error = Plateau::of(PlateauSettings { factor: 1.0, ..PlateauSettings::default() }).unwrap_err();
         assert_eq!(error.to_string(), "the schedule's factor (optimiser.*) is 1, but it must be below 1");
     }
 }

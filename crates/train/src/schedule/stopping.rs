@@ -34,7 +34,7 @@ pub struct Best {
 
 /// The effect of a new value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum Improvement {
     /// The best so far.
     Improved,
     /// Not better; patience is left.
@@ -55,20 +55,20 @@ impl Best {
     }
 
     /// Takes the value of an epoch: [`Progress::Improved`] or [`Progress::Waiting`].
-    pub fn observe(&mut self, epoch: u32, value: f64) -> Progress {
+    pub fn observe(&mut self, epoch: u32, value: f64) -> Improvement {
         self.observe_beyond(epoch, value, 0.0)
     }
 
-    fn observe_beyond(&mut self, epoch: u32, value: f64, margin: f64) -> Progress {
+    fn observe_beyond(&mut self, epoch: u32, value: f64, margin: f64) -> Improvement {
         let better = match self.mode {
             Better::Min => value < self.value - margin,
             Better::Max => value > self.value + margin,
         };
         if better {
             (self.value, self.epoch) = (value, Some(epoch));
-            return Progress::Improved;
+            return Improvement::Improved;
         }
-        Progress::Waiting
+        Improvement::Waiting
     }
 }
 
@@ -95,13 +95,13 @@ impl EarlyStopping {
     }
 
     /// Takes the value of an epoch.
-    pub fn observe(&mut self, epoch: u32, value: f64) -> Progress {
-        if self.best.observe_beyond(epoch, value, self.min_delta) == Progress::Improved {
+    pub fn observe(&mut self, epoch: u32, value: f64) -> Improvement {
+        if self.best.observe_beyond(epoch, value, self.min_delta) == Improvement::Improved {
             self.waited = 0;
-            return Progress::Improved;
+            return Improvement::Improved;
         }
         self.waited = self.waited.saturating_add(1);
-        if self.is_exhausted() { Progress::Exhausted } else { Progress::Waiting }
+        if self.is_exhausted() { Improvement::Exhausted } else { Improvement::Waiting }
     }
 
     /// Whether no patience is left.
@@ -113,12 +113,12 @@ impl EarlyStopping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Progress::{Exhausted, Improved, Waiting};
+    use Improvement::{Exhausted, Improved, Waiting};
 
     #[test]
     fn patience_ends_after_as_many_epochs_without_improvement() {
         let mut stopping = EarlyStopping::new(Better::Max, 2, 0.1);
-        let verdicts: Vec<Progress> = [0.5, 0.55, 0.7, f64::NAN, 0.75]
+        let verdicts: Vec<Improvement> = [0.5, 0.55, 0.7, f64::NAN, 0.75]
             .into_iter()
             .enumerate()
             .map(|(epoch, value)| stopping.observe(epoch as u32, value))
@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn a_value_that_is_none_is_never_best() {
         let mut best = Best::new(Better::Min);
-        assert_eq!(best.observe(0, f64::NAN), Progress::Waiting);
+        assert_eq!(best.observe(0, f64::NAN), Improvement::Waiting);
         assert_eq!(best.value(), None);
-        assert_eq!(best.observe(1, 3.0), Progress::Improved);
+        assert_eq!(best.observe(1, 3.0), Improvement::Improved);
         assert_eq!(best.value(), Some((3.0, 1)));
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod shards;
 
-use crate::schedule::{Group, GroupEnd};
+use crate::schedule::{AccumulationGroup, GroupEnd};
 use knockout_base::error::{Class, Error, Result};
 use knockout_data::batch::{Batch, Graphs};
 use knockout_data::screen::LabelStats;
@@ -86,7 +86,7 @@ pub struct StepPlan {
     /// Where in the run, for schedules and random choices of the loss.
     pub at: LossAt,
     /// Position in its group of accumulated batches.
-    pub group: Group,
+    pub group: AccumulationGroup,
     /// Whether it is the first of its group.
     pub begins_group: bool,
     /// Learning rate of the optimiser in this step.

@@ -7,7 +7,7 @@ use knockout_train::checkpoint::{
 };
 use knockout_train::config::Identity;
 use knockout_train::fit::Position;
-use knockout_train::run::{Inputs, Manifest, MetricsLog, RunFolder, Start};
+use knockout_train::run::{Inputs, MetricsLog, RunFolder, RunManifest, Start};
 use knockout_train::schedule::{
     Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Plateau, PlateauOptions,
 };
@@ -319,7 +319,7 @@ fn helper_that_trains_until_it_is_killed() {
 fn kill_9_at_any_moment_leaves_a_checkpoint_and_loses_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let manifest = Manifest {
+    let manifest = RunManifest {
         schema: 1,
         version: "0".into(),
         commit: "0".into(),

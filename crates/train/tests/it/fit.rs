@@ -1,8 +1,8 @@
 //! The promises of a run: the same bits for any number of threads and any interruption.
 
+use super::home::{Home, tiny};
 use knockout_base::error::{Class, Result};
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_sources::synth;
 use knockout_trace::Recorder;
 use knockout_trace::meter::{Meter, Schedule};
 use knockout_train::checkpoint::{Checkpoints, Slot};
@@ -13,13 +13,8 @@ use knockout_train::step::Mode;
 use std::path::Path;
 use std::sync::Arc;
 
-fn synthesise() -> Dataset {
-    let config = synth::Config::preset("tiny").unwrap();
-    synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap()
-}
-
 fn dataset() -> Arc<Dataset> {
-    Arc::new(synthesise())
+    Arc::new(tiny(3))
 }
 
 fn config(dataset: &Dataset, overrides: &[&str]) -> Config {
@@ -90,14 +85,6 @@ fn train(
     outcome
 }
 
-/// A folder with the dataset in `data`, where resumed runs look for it.
-fn home() -> (tempfile::TempDir, Arc<Dataset>) {
-    let home = tempfile::tempdir().unwrap();
-    let mut dataset = synthesise();
-    dataset.write(&home.path().join("data"), &|_| ()).unwrap();
-    (home, Arc::new(dataset))
-}
-
 fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> Outcome {
     let home = tempfile::tempdir().unwrap();
     train(dataset, config, threads, &home.path().join("run"), None)
@@ -124,7 +111,7 @@ fn threads_do_not_change_a_bit() {
 fn a_checkpoint_beyond_its_epoch_is_refused() {
     let dataset = dataset();
     let config = config(&dataset, &[]);
-    let (home, dataset) = home();
+    let Home { folder: home, dataset } = Home::new(3);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(2));
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
@@ -148,7 +135,7 @@ fn interruptions_do_not_change_a_bit() {
         assert_eq!((whole.end, whole.losses.len()), (End::Steps, 20));
         // 1,600 training samples make 16 batches: one stop is in the first epoch, the other at its end.
         for stop in [7, 16] {
-            let (home, dataset) = home();
+            let Home { folder: home, dataset } = Home::new(3);
             let folder = home.path().join("run");
             let first = train(&dataset, &config, 1, &folder, Some(stop));
             assert_eq!(first.end, End::Stopped);
@@ -168,7 +155,7 @@ fn neither_threads_nor_interruptions_change_the_hetero_model() {
     assert_eq!((whole.end, whole.losses.len()), (End::Epochs, 16));
     assert_eq!(run(&dataset, &config, 7).hashes, whole.hashes);
     // After five batches the buffers are full and have wrapped around.
-    let (home, dataset) = home();
+    let Home { folder: home, dataset } = Home::new(3);
     let folder = home.path().join("run");
     let first = train(&dataset, &config, 1, &folder, Some(5));
     assert_eq!(first.end, End::Stopped);
@@ -251,7 +238,7 @@ fn empty_parts_are_refused() {
 
 #[test]
 fn what_a_resumed_run_lost_of_its_metrics_is_said() {
-    let (home, dataset) = home();
+    let Home { folder: home, dataset } = Home::new(3);
     let config = config(&dataset, &[]);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(20));

@@ -1,8 +1,8 @@
 //! What a run refuses: states with numbers that are not finite, scores that cannot be learnt, settings that would make another run.
 
+use super::home::Home;
 use knockout_base::error::{Class, Error};
 use knockout_data::screen::{Dataset, Sample, SamplesBuilder};
-use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::run::{End, Event, Run, RunContext};
@@ -10,25 +10,17 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-fn home() -> (tempfile::TempDir, Dataset) {
-    let home = tempfile::tempdir().unwrap();
-    let config = synth::Config::preset("tiny").unwrap();
-    let mut dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
-    dataset.write(&home.path().join("data"), &|_| ()).unwrap();
-    (home, dataset)
-}
-
-fn create(home: &Path, dataset: Dataset, keys: &[&str]) -> Result<Run, Error> {
+fn create(home: &Path, dataset: Arc<Dataset>, keys: &[&str]) -> Result<Run, Error> {
     let common = ["batch=400", "epochs=2", "model.width=8", "run.checkpoint_every=0"];
     let config = Config::of("dango", &dataset.cell, &[&common, keys].concat()).unwrap();
-    Run::create(&home.join("run"), Arc::new(dataset), config, &RunContext::new(home.join("data")))
+    Run::create(&home.join("run"), dataset, config, &RunContext::new(home.join("data")))
 }
 
 #[test]
 fn a_broken_state_is_never_kept() {
     for (rate, more) in [("1e300", "max_steps=0"), ("1e30", "max_steps=1"), ("1e30", "optimiser.clip_norm=0")]
     {
-        let (home, dataset) = home();
+        let Home { folder: home, dataset } = Home::new(3);
         let rate = format!("optimiser.learning_rate={rate}");
         let mut run = create(home.path(), dataset, &[&rate, more, "optimiser.schedule=constant"]).unwrap();
         let error = run.find_map(Result::err).unwrap();
@@ -44,20 +36,20 @@ fn a_broken_state_is_never_kept() {
     }
 }
 
-fn with_scores(dataset: Dataset, score: impl Fn(usize, f64) -> f64) -> Dataset {
+fn with_scores(dataset: &Dataset, score: impl Fn(usize, f64) -> f64) -> Arc<Dataset> {
     let mut samples = SamplesBuilder::new(dataset.cell.genes().len());
     for row in 0..dataset.samples.len() {
         let sample = dataset.samples.get(row);
         samples.push(Sample { score: score(row, sample.score), ..sample }).unwrap();
     }
-    Dataset { samples: samples.finish(), ..dataset }
+    Arc::new(Dataset { samples: samples.finish(), ..dataset.clone() })
 }
 
 #[test]
 fn scores_that_cannot_be_learnt_are_refused() {
     let refused = |score: &dyn Fn(usize, f64) -> f64| {
-        let (home, dataset) = home();
-        let error = create(home.path(), with_scores(dataset, score), &[]).err().unwrap();
+        let Home { folder: home, dataset } = Home::new(3);
+        let error = create(home.path(), with_scores(&dataset, score), &[]).err().unwrap();
         assert!(!home.path().join("run").exists());
         (error.class(), error.to_string())
     };
@@ -69,7 +61,7 @@ fn scores_that_cannot_be_learnt_are_refused() {
 
 #[test]
 fn a_run_is_decided_before_its_first_step() {
-    let (home, dataset) = home();
+    let Home { folder: home, dataset } = Home::new(3);
     drop(create(home.path(), dataset, &[]).unwrap());
     let folder = home.path().join("run");
     assert!(folder.join("split.parquet").exists());
@@ -102,7 +94,7 @@ fn a_run_is_decided_before_its_first_step() {
 
 #[test]
 fn another_instruction_set_is_refused_where_the_first_is_there() {
-    let (home, dataset) = home();
+    let Home { folder: home, dataset } = Home::new(3);
     drop(create(home.path(), dataset, &[]).unwrap());
     let (folder, manifest) = (home.path().join("run"), home.path().join("run/manifest.json"));
     let text = fs::read_to_string(&manifest).unwrap();
@@ -126,8 +118,8 @@ fn another_instruction_set_is_refused_where_the_first_is_there() {
 
 #[test]
 fn weights_from_elsewhere_become_a_run_or_are_refused_whole() {
-    let (home, dataset) = home();
-    let mut trained = create(home.path(), dataset.clone(), &[]).unwrap();
+    let Home { folder: home, dataset } = Home::new(3);
+    let mut trained = create(home.path(), Arc::clone(&dataset), &[]).unwrap();
     assert!(trained.by_ref().all(|event| event.is_ok()));
     let newest = |run: &Run| {
         let checkpoints = Checkpoints::at(&run.folder().join("checkpoints"));

@@ -1,11 +1,10 @@
 //! Any sequence of stops, kills, limits and resumed sittings comes to what the undisturbed run comes to: the metrics to the byte, the
 //! newest state, both best states and the reason of the end.
 
-use knockout_data::screen::Dataset;
-use knockout_sources::synth;
+use super::home::Home;
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, LogPosition, Slot, State};
 use knockout_train::config::Config;
-use knockout_train::run::{End, EpochTimes, Event, Run, RunContext, read_metrics};
+use knockout_train::run::{End, EpochTimes, Event, Run, read_metrics};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,25 +62,13 @@ const CASES: [(&str, &[&str], &[&str]); 4] = [
     ("hetero", &HETERO, &["epochs=3", "optimiser.accumulate=[\"1:3\"]", "run.patience=2"]),
 ];
 
-struct Home {
-    folder: tempfile::TempDir,
-    dataset: Arc<Dataset>,
-}
-
-static HOME: LazyLock<Home> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let config = synth::Config::preset("tiny").unwrap();
-    let mut dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
-    dataset.write(&folder.path().join("data"), &|_| ()).unwrap();
-    Home { folder, dataset: Arc::new(dataset) }
-});
+static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(3));
 
 fn create(folder: &Path, case: usize) -> Run {
     let (model, size, keys) = CASES[case];
     let keys = [&COMMON[..], size, keys].concat();
     let config = Config::of(model, &HOME.dataset.cell, &keys).unwrap();
-    let context = RunContext::new(HOME.folder.path().join("data"));
-    Run::create(folder, Arc::clone(&HOME.dataset), config, &context).unwrap()
+    Run::create(folder, Arc::clone(&HOME.dataset), config, &HOME.context()).unwrap()
 }
 
 /// Drives a run until it ends or is cut; gives why it ended.
@@ -145,7 +132,7 @@ fn without_times(lines: &str) -> String {
 
 static WHOLE: LazyLock<Vec<Left>> = LazyLock::new(|| {
     let whole = |case: usize| {
-        let folder = HOME.folder.path().join(format!("whole-{case}"));
+        let folder = HOME.path(&format!("whole-{case}"));
         let end = sit(create(&folder, case), None);
         left(&folder, end)
     };
@@ -228,7 +215,7 @@ fn every_limit_and_every_kill_inside_of_a_group_is_survived() {
 /// A validation of a large model takes minutes; whoever asks to stop inside of it waits for one batch of predictions at most.
 #[test]
 fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
-    let folder = HOME.folder.path().join("stopped-in-validation");
+    let folder = HOME.path("stopped-in-validation");
     let mut run = create(&folder, 0);
     let validating = run.by_ref().map(Result::unwrap).find(|event| matches!(event, Event::Validation { .. }));
     assert!(matches!(validating, Some(Event::Validation { done: 50, total: 200 })), "{validating:?}");
@@ -251,7 +238,7 @@ fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
 /// The time of an epoch is that of its training, over all sittings; what nobody was training in is no part of it.
 #[test]
 fn an_interrupted_epoch_takes_the_time_of_all_its_sittings() {
-    let folder = HOME.folder.path().join("timed");
+    let folder = HOME.path("timed");
     assert_eq!(sit(create(&folder, 0), Some(Cut::Stop(3))), Some(End::Stopped));
     let (_, checkpoint) = Checkpoints::at(&folder.join("checkpoints")).newest(Slot::Last).unwrap().unwrap();
     let spent = EpochSpent::of(&checkpoint.state);

@@ -1,8 +1,8 @@
 //! The loader: the same batches in the same order for any number of threads, from any position.
 
+use super::home::tiny;
 use knockout_data::batch::{BenchPlan, Collation, Graphs, ProcessorKind, bench};
 use knockout_data::screen::Dataset;
-use knockout_sources::synth::{Config, synthesise};
 use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
 use knockout_train::loader::{LoadedBatch, Loader, LoaderOptions, LoaderPlan, RowOrder, Shards};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn dataset() -> Arc<Dataset> {
-    Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap())
+    Arc::new(tiny(0))
 }
 
 fn plan(threads: usize) -> LoaderPlan {

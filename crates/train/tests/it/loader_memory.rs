@@ -1,8 +1,8 @@
 //! The loader's memory over a day's worth of batches, counted byte by byte.
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
+use super::home::tiny;
 use knockout_data::batch::{Collation, ProcessorKind};
-use knockout_sources::synth::{Config, synthesise};
 use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::Command;
@@ -62,7 +62,7 @@ fn a_day_of_batches_leaves_memory_as_it_was() {
         assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
         return;
     }
-    let dataset = Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap());
+    let dataset = Arc::new(tiny(0));
     let rows: Vec<u32> = (0..dataset.samples.len() as u32).collect();
     for (kind, collation, threads, epochs) in RUNS {
         let plan = LoaderPlan {

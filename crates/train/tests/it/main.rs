@@ -6,6 +6,7 @@ mod checkpoint;
 mod example;
 mod fit;
 mod guards;
+mod home;
 mod interruptions;
 mod loader;
 mod loader_memory;

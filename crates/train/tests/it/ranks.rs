@@ -1,37 +1,20 @@
 //! Several ranks train to the bits of one: for any number of them, any model and loss, and any sequence of stops. Here they are threads
-//! (`knockout_ranks::Local`); `crates/cli/tests/mpi.rs` does the same with processes.
+//! (`knockout_ranks::LocalRank`); `crates/cli/tests/mpi.rs` does the same with processes.
 
-use knockout_data::screen::{Dataset, Part, Split};
+use super::home::Home;
+use knockout_data::screen::{Part, Split};
 use knockout_models::MODELS;
-use knockout_ranks::{Local, Ranks};
-use knockout_sources::synth;
+use knockout_ranks::{LocalRank, Ranks};
 use knockout_trace::Recorder;
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_train::config::Config;
 use knockout_train::fit::{Fit, StepReport};
 use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, read_metrics};
 use knockout_train::step::Mode;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-struct Home {
-    folder: tempfile::TempDir,
-    dataset: Arc<Dataset>,
-}
-
-static HOME: LazyLock<Home> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let tiny = synth::Config::preset("tiny").unwrap();
-    let mut dataset = synth::synthesise(&tiny, 0, "tiny", "", &|_| ()).unwrap();
-    dataset.write(&folder.path().join("data"), &|_| ()).unwrap();
-    Home { folder, dataset: Arc::new(dataset) }
-});
-
-impl Home {
-    fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-}
+static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(0));
 
 /// Everything that shares, couples or drops something: name, model, settings.
 const CASES: [(&str, &str, &[&str]); 7] = [
@@ -130,7 +113,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
             let (alone, predictions) = trained(&config, Ranks::alone(), 5);
             for size in sizes {
                 for (rank, (reports, other)) in
-                    Local::on_ranks(size, |ranks| trained(&config, ranks, 5)).into_iter().enumerate()
+                    LocalRank::on_ranks(size, |ranks| trained(&config, ranks, 5)).into_iter().enumerate()
                 {
                     assert!(predictions == other, "{name}: {shards} shards, rank {rank} of {size}");
                     for (a, b) in alone.iter().zip(&reports) {
@@ -186,7 +169,7 @@ fn a_loss_that_is_gathered_seldom_is_another_one_in_between() {
 
 #[test]
 fn ranks_without_a_shard_are_refused_with_what_to_do() {
-    let refused = Local::on_ranks(3, |ranks| {
+    let refused = LocalRank::on_ranks(3, |ranks| {
         let config = config("dango", &["model.width=16", "model.heads=2"], 2);
         let split = Arc::new(config.split.apply(&HOME.dataset).unwrap());
         Fit::new(config, Arc::clone(&HOME.dataset), split).unwrap().on_ranks(ranks).err().unwrap()
@@ -200,7 +183,7 @@ fn ranks_without_a_shard_are_refused_with_what_to_do() {
 #[test]
 fn waiting_and_exchanging_are_phases_of_their_own() {
     let config = config("dango", &["model.width=16", "model.heads=2", "batch=100"], 2);
-    let phases = Local::on_ranks(2, |ranks| {
+    let phases = LocalRank::on_ranks(2, |ranks| {
         let (mut fit, mut meter) = (fit(config.clone(), ranks), meter());
         let times = fit.step(Mode::Full, &mut meter).unwrap().unwrap().times;
         (times.phase(StepPhase::Barrier), times.phase(StepPhase::Exchange), times.samples)
@@ -213,14 +196,14 @@ fn waiting_and_exchanging_are_phases_of_their_own() {
 
 /// Trains until `stop_at` steps (0: to the end) on as many ranks; the lines of the run's metrics.
 fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<MetricsLine> {
-    let ends = Local::on_ranks(size, |ranks| {
+    let ends = LocalRank::on_ranks(size, |ranks| {
         let begun = folder.join("manifest.json").exists();
         // All look before the first one makes it.
         ranks.start().unwrap();
         let mut run = if begun {
             Run::resume_on(&ranks, folder, &[] as &[&str], None, MODELS).unwrap()
         } else {
-            let context = RunContext { ranks: ranks.clone(), ..RunContext::new(HOME.data()) };
+            let context = RunContext { ranks: ranks.clone(), ..HOME.context() };
             Run::create(folder, Arc::clone(&HOME.dataset), config.clone(), &context).unwrap()
         };
         let mut end = None;
@@ -245,7 +228,7 @@ fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<Met
 fn a_run_goes_on_with_another_number_of_ranks_to_the_same_bits() {
     for (name, model, keys) in [CASES[0], CASES[3], CASES[6]] {
         let config = config(model, keys, 4).with(&["epochs=2", "max_steps=0", "split.subset=600"]).unwrap();
-        let folder = |which: &str| HOME.folder.path().join(format!("{name}-{which}"));
+        let folder = |which: &str| HOME.path(&format!("{name}-{which}"));
         let undisturbed = sitting(&folder("whole"), &config, 1, 0);
         let parts = folder("parts");
         let steps = undisturbed[1].step;

@@ -1,23 +1,19 @@
 //! Stores: resumed and uninterrupted ones are equal, sizes are foretold, and everything wrong is named.
 
+use super::home::tiny;
 use knockout_base::error::{Class, Error};
 use knockout_data::batch::{
-    Estimate, Graphs, MaskLayout, MaskSet, Origin, Probe, Processor, ProcessorKind, Store, StoreHeader,
+    Graphs, MaskLayout, MaskSet, Origin, Probe, Processor, ProcessorKind, Store, StoreEstimate, StoreHeader,
     StoreWriter, StoredForm, free_bytes,
 };
 use knockout_data::cell::{Cell, GeneTable};
 use knockout_data::screen::{Dataset, Sample, SamplesBuilder};
-use knockout_sources::synth::{Config, synthesise};
 use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
 
 const FORMS: [StoredForm; 3] = [StoredForm::Indices, StoredForm::Bits, StoredForm::Bytes];
-
-fn dataset(seed: u64) -> Dataset {
-    synthesise(&Config::preset("tiny").unwrap(), seed, "tiny", "test", &|_| {}).unwrap()
-}
 
 fn rows(dataset: &Dataset) -> Vec<u32> {
     (0..dataset.samples.len() as u32).collect()
@@ -41,7 +37,7 @@ fn words(store: &Store, dataset: &Dataset, rows: &[u32]) -> Vec<Vec<u64>> {
 
 #[test]
 fn a_store_resumed_after_every_step_equals_an_uninterrupted_one() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let rows: Vec<u32> = rows(&dataset).into_iter().step_by(2).collect();
     let folder = tempfile::tempdir().unwrap();
     for form in FORMS {
@@ -75,12 +71,12 @@ fn a_store_resumed_after_every_step_equals_an_uninterrupted_one() {
 
 #[test]
 fn sizes_are_foretold() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let rows = rows(&dataset);
     let folder = tempfile::tempdir().unwrap();
     for form in FORMS {
         let path = folder.path().join(form.name());
-        let estimate = Estimate::of(Origin::of(&dataset), form, &rows).bytes as f64;
+        let estimate = StoreEstimate::of(Origin::of(&dataset), form, &rows).bytes as f64;
         let mut writer = StoreWriter::open(&path, Origin::of(&dataset), form, &rows).unwrap();
         while writer.step().unwrap() > 0 {}
         let ratio = estimate / writer.disk_bytes() as f64;
@@ -94,7 +90,7 @@ fn sizes_are_foretold() {
 
 #[test]
 fn a_probe_writes_for_real_and_leaves_nothing() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let probe = Probe::run(&store, Origin::of(&dataset), StoredForm::Bits, &rows(&dataset)).unwrap();
@@ -107,7 +103,7 @@ fn a_probe_writes_for_real_and_leaves_nothing() {
 fn too_little_room_is_refused_with_what_would_fit() {
     let folder = tempfile::tempdir().unwrap();
     let free = free_bytes(folder.path()).unwrap();
-    let estimate = Estimate { bytes: 2_000_000 * (free / 1_000_000), samples: 1_000_000 };
+    let estimate = StoreEstimate { bytes: 2_000_000 * (free / 1_000_000), samples: 1_000_000 };
     let error = estimate.check_room(&folder.path().join("new"), 0).unwrap_err().to_string();
     let fit = error.split("(about ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let fit: usize = fit.parse().unwrap();
@@ -116,7 +112,7 @@ fn too_little_room_is_refused_with_what_would_fit() {
 
 #[test]
 fn stores_of_another_graph_or_of_other_samples_are_refused() {
-    let (mine, other) = (dataset(0), dataset(1));
+    let (mine, other) = (tiny(0), tiny(1));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     fill(&path, &mine, StoredForm::Bits, &rows(&mine));
@@ -150,7 +146,7 @@ fn stores_of_another_graph_or_of_other_samples_are_refused() {
 
 #[test]
 fn a_store_cut_off_anywhere_is_refused() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let rows: Vec<u32> = (0..300).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -173,7 +169,7 @@ fn a_store_cut_off_anywhere_is_refused() {
 
 #[test]
 fn a_flipped_bit_in_a_value_is_seen_when_it_is_read() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let rows: Vec<u32> = (0..10).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
@@ -197,7 +193,7 @@ fn a_flipped_bit_in_a_value_is_seen_when_it_is_read() {
 
 #[test]
 fn nothing_else_is_taken_for_a_store_or_written_into() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let folder = tempfile::tempdir().unwrap();
     let origin = Origin::of(&dataset);
     let open = |path: &Path| StoreWriter::open(path, origin, StoredForm::Bits, &[0, 1]).map(|_| ());
@@ -220,7 +216,7 @@ fn nothing_else_is_taken_for_a_store_or_written_into() {
 
 #[test]
 fn two_writers_do_not_meet() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     fs::create_dir(&path).unwrap();
@@ -249,7 +245,7 @@ fn a_gene_outside_the_cell_is_refused_by_row() {
 
 #[test]
 fn loaders_read_stores_with_any_number_of_threads() {
-    let dataset = dataset(0);
+    let dataset = tiny(0);
     let rows: Vec<u32> = (0..300).collect();
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &dataset, StoredForm::Bits, &rows);

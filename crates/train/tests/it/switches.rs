@@ -1,15 +1,10 @@
 //! Switches of a configuration, and what two of them do to a model.
 
-use knockout_data::screen::Dataset;
-use knockout_models::{DangoNetwork, SelfLoops};
-use knockout_sources::synth;
+use super::home::tiny;
+use knockout_models::{DangoNetwork, SelfLoopChoice};
 use knockout_train::config::Config;
 use knockout_train::switches::{BuiltModel, Switch, switches};
 use std::collections::BTreeSet;
-
-fn dataset() -> Dataset {
-    synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
-}
 
 const BUILT: BuiltModel = BuiltModel { buffer_bytes: 1 << 20, free_bytes: 1 << 30, couples_samples: false };
 
@@ -19,7 +14,7 @@ fn named(all: &[Switch], name: &str) -> Switch {
 
 #[test]
 fn every_switch_is_a_configuration_or_says_why_not() {
-    let data = dataset();
+    let data = tiny(3);
     let networks =
         "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";
     let config = Config::of("dango", &data.cell, &[networks]).unwrap();
@@ -44,7 +39,7 @@ fn every_switch_is_a_configuration_or_says_why_not() {
 
 #[test]
 fn the_metabolism_is_a_switch_where_it_is_read() {
-    let data = dataset();
+    let data = tiny(3);
     let on = Config::of("hetero", &data.cell, &["model.metabolism=on"]).unwrap();
     let keys = named(&switches(&on, &data.cell, BUILT), "no metabolism").keys.unwrap();
     assert_eq!(keys, ["model.metabolism=off"]);
@@ -62,7 +57,7 @@ fn the_metabolism_is_a_switch_where_it_is_read() {
 
 #[test]
 fn a_loss_that_couples_samples_may_gather_seldom() {
-    let data = dataset();
+    let data = tiny(3);
     for (model, keys) in [
         ("hetero", ["train.shards=2"].as_slice()),
         ("transformer", &["train.shards=2", "model.loss.lambda_dist=0.1"]),
@@ -79,9 +74,9 @@ fn a_loss_that_couples_samples_may_gather_seldom() {
 
 #[test]
 fn merged_channels_have_each_edge_of_all_once() {
-    let data = dataset();
+    let data = tiny(3);
     let networks: Vec<_> = data.cell.networks().iter().collect();
-    let merged = DangoNetwork::merged("string", &networks, SelfLoops::AsStored, 0.1);
+    let merged = DangoNetwork::merged("string", &networks, SelfLoopChoice::AsStored, 0.1);
     let genes = data.cell.genes().len();
     let edges: BTreeSet<(usize, u32)> = networks
         .iter()
@@ -91,6 +86,6 @@ fn merged_channels_have_each_edge_of_all_once() {
         .collect();
     assert_eq!((merged.graph.row_count(), merged.name.as_str()), (genes, "string"));
     assert_eq!(merged.graph.outgoing.entry_count(), edges.len());
-    let with_loops = DangoNetwork::merged("string", &networks, SelfLoops::Add, 0.1);
+    let with_loops = DangoNetwork::merged("string", &networks, SelfLoopChoice::Add, 0.1);
     assert_eq!(with_loops.graph.outgoing.entry_count(), edges.len() + genes);
 }

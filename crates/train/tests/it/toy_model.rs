@@ -1,22 +1,22 @@
 //! A model is one folder and one line of a registry, and so is a loss: both are trained here without a change anywhere else.
 
+use super::home::{Home, tiny};
 use knockout_base::error::Result;
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
-use knockout_engine::kernel::{Activation, Pool, Real};
+use knockout_engine::kernel::{Activation, Pool, Real, Scalar};
 use knockout_models::layer::{SetScorer, gather};
 use knockout_models::loss::{
-    BatchRows, LOSSES, Loss, LossConfig, LossEntry, LossGradients, LossOptions, LossShape, ScoreLoss,
-    ScoredRows, Terms,
+    BatchRows, LOSSES, Loss, LossConfig, LossEntry, LossGradients, LossOptions, LossPrecision, LossShape,
+    ScoreLoss, ScoredRows, Terms,
 };
 use knockout_models::{
     Forward, Init, Input, LossAt, MODELS, Model, ModelEntry, ModelOptions, SizeEstimate, limits,
 };
-use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;
-use knockout_train::run::{End, Event, Run, RunContext};
+use knockout_train::run::{End, Event, Run};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl ModelOptions for TableOptions {
         SizeEstimate { parameters: numbers, activations: 0.0 }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
+    fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>> {
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
         let table = parameters.add("table", &[cell.genes().len(), self.width], || init.normal(0.1));
         let scorer = SetScorer::new(&mut parameters, "set", self.width, 2, 1, Activation::Relu, &mut init);
@@ -67,15 +67,15 @@ impl ModelOptions for TableOptions {
     }
 }
 
-struct Table {
-    parameters: Parameters<f32>,
+struct Table<T: Scalar> {
+    parameters: Parameters<T>,
     rows: Var,
     scorer: SetScorer,
     width: usize,
-    loss: ScoreLoss<f32>,
+    loss: ScoreLoss<T>,
 }
 
-impl Model for Table {
+impl<T: Scalar> Model<T> for Table<T> {
     fn name(&self) -> &'static str {
         TableOptions::NAME
     }
@@ -84,21 +84,21 @@ impl Model for Table {
         Some("table")
     }
 
-    fn parameters(&self) -> &Parameters<f32> {
+    fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+    fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
 
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, input: Input<'a, '_>) -> Forward {
         let members = gather(tape, self.rows, input.sets.genes(), self.width);
         let scores = self.scorer.forward(tape, members, input.sets, None).scores;
         Forward::scores(scores)
     }
 
-    fn score_loss(&self) -> &ScoreLoss<f32> {
+    fn score_loss(&self) -> &ScoreLoss<T> {
         &self.loss
     }
 }
@@ -169,12 +169,8 @@ const REGISTRY: &[ModelEntry] = &[MODELS[0], MODELS[1], ModelEntry::of::<TableOp
 
 #[test]
 fn a_toy_model_trains_resumes_and_predicts() {
-    let home = tempfile::tempdir().unwrap();
-    let (data, folder) = (home.path().join("data"), home.path().join("run"));
-    let mut dataset =
-        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
-    dataset.write(&data, &|_| ()).unwrap();
-    let dataset = Arc::new(dataset);
+    let home = Home::new(3);
+    let (dataset, folder) = (Arc::clone(&home.dataset), home.path("run"));
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     assert_eq!((config.batch, config.model.name()), (200, "table"));
     let config = config.with(&["epochs=2", "model.width=16"]).unwrap();
@@ -185,7 +181,7 @@ fn a_toy_model_trains_resumes_and_predicts() {
     let error = config.with(&["model.widht=3"]).unwrap_err().to_string();
     assert_eq!(error, "there is no key \"model.widht\"; did you mean \"model.width\"?");
 
-    let mut run = Run::create(&folder, Arc::clone(&dataset), config, &RunContext::new(&data)).unwrap();
+    let mut run = Run::create(&folder, Arc::clone(&dataset), config, &home.context()).unwrap();
     for _ in 0..3 {
         assert!(matches!(run.next(), Some(Ok(Event::Step(_)))));
     }
@@ -214,20 +210,14 @@ fn a_toy_model_trains_resumes_and_predicts() {
     assert_eq!(beyond.to_string(), "set 0 names gene 200, but the cell has 200");
     // The standard registry does not know the model, and another cell is refused.
     assert!(Predictor::open(&path, &dataset.cell).is_err());
-    let other =
-        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 4, "tiny", "test", &|_| ()).unwrap();
-    let error = Predictor::new(&checkpoint, &other.cell, REGISTRY).err().unwrap().to_string();
+    let error = Predictor::new(&checkpoint, &tiny(4).cell, REGISTRY).err().unwrap().to_string();
     assert!(error.contains("genes") || error.contains("networks"), "{error}");
 }
 
 #[test]
 fn a_toy_loss_trains_by_its_name_with_its_options() {
-    let home = tempfile::tempdir().unwrap();
-    let (data, folder) = (home.path().join("data"), home.path().join("run"));
-    let mut dataset =
-        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
-    dataset.write(&data, &|_| ()).unwrap();
-    let dataset = Arc::new(dataset);
+    let home = Home::new(3);
+    let (dataset, folder) = (Arc::clone(&home.dataset), home.path("run"));
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     let config = config.with(&["epochs=1", "model.loss=huber", "model.loss.delta=0.5"]).unwrap();
     assert!(config.to_toml().unwrap().contains("[model.loss]\nname = \"huber\"\ndelta = 0.5"));
@@ -235,7 +225,7 @@ fn a_toy_loss_trains_by_its_name_with_its_options() {
     let error = config.with(&["model.loss.delta=-1"]).unwrap().check(&dataset.cell).unwrap_err().to_string();
     assert_eq!(error, "the loss: delta is -1, but it must be a number from 0 up");
 
-    let mut run = Run::create(&folder, dataset, config, &RunContext::new(&data)).unwrap();
+    let mut run = Run::create(&folder, dataset, config, &home.context()).unwrap();
     let Some(Ok(Event::Step(step))) = run.next() else { panic!("a step") };
     assert!(step.outcome.parts.iter().any(|(name, value)| name == "huber_loss" && *value > 0.0));
     assert!(run.all(|event| event.is_ok()));
@@ -261,8 +251,7 @@ fn the_gradient_of_the_toy_loss_equals_differences() {
 
 #[test]
 fn a_loss_of_representations_is_refused_by_a_model_without_any() {
-    let config = synth::Config::preset("tiny").unwrap();
-    let dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
+    let dataset = tiny(3);
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     let config = config.with(&["model.loss=mle_wass_supcr"]).unwrap();
     config.check(&dataset.cell).unwrap();

@@ -46,7 +46,7 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-struct Entry {
+struct ArchiveEntry {
     name: &'static str,
     crc: u32,
     packed: Vec<u8>,
@@ -54,7 +54,7 @@ struct Entry {
 }
 
 /// Packs an entry made of texts, each followed by a unit repeated to about `bytes`.
-fn entry(name: &'static str, parts: &[(&str, &str)], bytes: usize) -> Result<Entry, String> {
+fn entry(name: &'static str, parts: &[(&str, &str)], bytes: usize) -> Result<ArchiveEntry, String> {
     let mut out = Summed { inner: DeflateEncoder::new(Vec::new(), Compression::fast()), crc: Crc::new() };
     let mut size = 0;
     for (text, unit) in parts {
@@ -62,7 +62,7 @@ fn entry(name: &'static str, parts: &[(&str, &str)], bytes: usize) -> Result<Ent
         size += text.len() + written.map_err(|error| error.to_string())?;
     }
     let packed = out.inner.finish().map_err(|error| error.to_string())?;
-    Ok(Entry { name, crc: out.crc.sum(), packed, size })
+    Ok(ArchiveEntry { name, crc: out.crc.sum(), packed, size })
 }
 
 const XML: &str = "<?xml version=\"1.0\"?>";

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
 use knockout_base::files::Folder;
-use knockout_data::batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
+use knockout_data::batch::{Origin, Probe, StoreEstimate, StoreHeader, StoreWriter, StoredForm};
 use knockout_data::screen::{Dataset, subset};
 use knockout_report::units::{bytes, count, duration};
 use knockout_train::stores::usual_folder;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     let origin = Origin::of(&dataset);
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
     let done = before.as_ref().map_or(0, |header| header.done);
-    let estimate = Estimate::of(origin, form, &rows);
+    let estimate = StoreEstimate::of(origin, form, &rows);
     let mut stored = Stored {
         schema: 1,
         path,

@@ -13,20 +13,20 @@ use std::path::Path;
 const PAGE: u64 = 4096;
 const PAGE_HEADER: u64 = 16;
 const LARGEST_NODE: u64 = 2038;
-/// A node's header with its place in the page, and our keys.
+/// A node's header with its pointer in the page, and our keys.
 const NODE: u64 = 10;
 const KEY: u64 = 4;
 
 /// How large a store will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Estimate {
+pub struct StoreEstimate {
     /// Bytes on disk: exact for masks, a little too many for indices (an edge between two deleted genes counts twice).
     pub bytes: u64,
     /// Number of samples to store.
     pub samples: usize,
 }
 
-impl Estimate {
+impl StoreEstimate {
     /// Counts pages; nothing is written.
     pub fn of(origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Self {
         let layout = MaskLayout::of(origin.cell);

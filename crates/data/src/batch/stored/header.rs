@@ -113,12 +113,12 @@ impl StoreHeader {
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
-        struct Version {
+        struct StoreVersion {
             format: u32,
         }
         let text = std::str::from_utf8(bytes).map_err(not_a_store)?;
-        // The version first: a newer format may say other things.
-        let version: Version = toml::from_str(text).map_err(not_a_store)?;
+        // The version first: a newer format may have other fields.
+        let version: StoreVersion = toml::from_str(text).map_err(not_a_store)?;
         if version.format > FORMAT {
             let found = version.format;
             return Err(Error::damage(format!(

@@ -3,7 +3,7 @@
 //! A store is a folder with one LMDB environment. Its keys are rows of the dataset (four bytes, big-endian), its values the
 //! mask of that row in one of three forms, each behind a checksum; the key of one zero byte holds [`StoreHeader`] as TOML:
 //! which graph and which samples it was made for, how far it has come. Rows are written in ascending order, many to a
-//! transaction, and every transaction also says how many rows are done: a kill at any moment leaves a store that can be
+//! transaction, and every transaction also records how many rows are done: a kill at any moment leaves a store that can be
 //! resumed.
 //!
 //! A finished store never changes, so it is read without locks.
@@ -22,7 +22,7 @@ mod read;
 mod value;
 mod write;
 
-pub use estimate::Estimate;
+pub use estimate::StoreEstimate;
 pub use filesystem::free_bytes;
 pub use header::{Origin, StoreHeader, StoredForm};
 pub use probe::Probe;

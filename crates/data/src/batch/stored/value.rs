@@ -58,7 +58,7 @@ impl Encoder {
                 }
             }
         }
-        let mut sums = Sums::default();
+        let mut sums = LaneSums::default();
         sums.add(&self.value[CHECKSUM..]);
         let checksum = sums.finish();
         self.value[..CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
@@ -66,7 +66,7 @@ impl Encoder {
     }
 }
 
-/// Makes `mask` what the value says; the error says what is wrong with the value, and the mask is of no use then.
+/// Fills `mask` from the value. The error names the fault of the value; the mask is then of no use.
 pub(super) fn decode(
     form: StoredForm,
     value: &[u8],
@@ -74,7 +74,7 @@ pub(super) fn decode(
     mask: &mut MaskSet,
 ) -> Result<(), &'static str> {
     let (checksum, payload) = value.split_first_chunk::<CHECKSUM>().ok_or("it is too short")?;
-    let mut sums = Sums::default();
+    let mut sums = LaneSums::default();
     match form {
         StoredForm::Indices => {
             let (positions, []) = payload.as_chunks::<4>() else { return Err("it has another length") };
@@ -119,7 +119,7 @@ pub(super) fn decode(
 
 /// Up to 64 bytes of 0 and 1 as a word, lowest first.
 fn word_of(flags: &[u8]) -> u64 {
-    // Each byte's lowest bit is carried to its place in the highest byte of the product.
+    // Each byte's lowest bit is carried to its bit in the highest byte of the product.
     let bits = |eight: &[u8; 8]| {
         (u64::from_le_bytes(*eight) & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
     };
@@ -138,13 +138,13 @@ fn word_of(flags: &[u8]) -> u64 {
 ///
 /// It guards against accidents of a disk, not against a forger.
 #[derive(Default)]
-struct Sums {
+struct LaneSums {
     once: [u64; 8],
     twice: [u64; 8],
     length: u64,
 }
 
-impl Sums {
+impl LaneSums {
     /// Adds bytes; all pieces but the last must be whole multiples of 64.
     fn add(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
@@ -187,7 +187,7 @@ mod tests {
     fn every_flipped_bit_and_every_lost_byte_is_seen() {
         let bytes: Vec<u8> = (0..200_u32).map(|i| (i * 37 % 251) as u8).collect();
         let sum = |bytes: &[u8]| {
-            let mut sums = Sums::default();
+            let mut sums = LaneSums::default();
             sums.add(bytes);
             sums.finish()
         };
@@ -199,7 +199,7 @@ mod tests {
             }
             assert_ne!(sum(&bytes[..place]), sum(&bytes));
         }
-        let mut in_pieces = Sums::default();
+        let mut in_pieces = LaneSums::default();
         in_pieces.add(&bytes[..128]);
         in_pieces.add(&bytes[128..]);
         assert_eq!(in_pieces.finish(), sum(&bytes));

@@ -1,12 +1,12 @@
 //! Writing a store, transaction by transaction.
 
 use super::error::{lmdb, refused};
-use super::estimate::Estimate;
+use super::estimate::StoreEstimate;
 use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
 use super::{HEADER_KEY, Store, filesystem, key_of};
 use crate::batch::removal::unknown_gene;
-use crate::lmdb::{DATA_FILE, LOCK_FILE, Writer};
+use crate::lmdb::{DATA_FILE, LOCK_FILE, LmdbWriter};
 use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::{Folder, FolderLock};
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct StoreWriter<'a> {
     folder: Folder,
     origin: Origin<'a>,
     rows: &'a [u32],
-    values: Writer,
+    values: LmdbWriter,
     header: StoreHeader,
     encoder: Encoder,
     _lock: FolderLock,
@@ -90,9 +90,10 @@ impl<'a> StoreWriter<'a> {
         for name in [DATA_FILE, LOCK_FILE] {
             folder.find_file(name)?;
         }
-        let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
+        let map_size = 2 * StoreEstimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.
-        let values = Writer::open(folder.path(), map_size).map_err(lmdb("written")).in_file(folder.path())?;
+        let values =
+            LmdbWriter::open(folder.path(), map_size).map_err(lmdb("written")).in_file(folder.path())?;
         let encoder = Encoder::new(origin.cell, form);
         Ok(Self { folder, origin, rows, values, header, encoder, _lock: lock })
     }

@@ -53,7 +53,7 @@ pub(super) fn genes_from_table(table: &Table) -> Result<GeneTable> {
 /// The file of content features.
 pub(super) const FEATURES: &str = "features.parquet";
 
-/// The column of `features.parquet` that says whose features a row has; the others are features.
+/// The column of `features.parquet` with the gene of each row; the others are features.
 const GENE: &str = "systematic";
 
 pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable) -> Result<Columns<'a>> {

@@ -101,7 +101,7 @@ fn part_of(bin: u32, division: Division) -> Part {
     }
 }
 
-/// Divides the genes, then sends each sample where its genes say.
+/// Divides the genes, then assigns each sample by its genes.
 ///
 /// With shares, genes become test genes until the samples they take with them reach the test share, then val genes
 /// likewise: the share is one of samples, because a few genes decide over many.

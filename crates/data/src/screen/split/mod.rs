@@ -2,7 +2,7 @@
 //!
 //! A split is a pure function of (dataset, scheme, seed), the same bits on every machine: units (records, query pairs
 //! or genes) are ordered by a keyed hash of their *names*, so neither row order nor thread count nor platform matters,
-//! and a record keeps its place in the order when others are added.
+//! and a record keeps its rank in the order when others are added.
 
 mod divide;
 mod file;
@@ -17,7 +17,7 @@ use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The seed of a split where none is named: one for every command, so that what they say is about the same records.
+/// The seed of a split where none is named: one for every command, so that their figures are of the same records.
 pub const DEFAULT_SPLIT_SEED: u64 = 0;
 
 /// The unit that train, val and test never share.

@@ -33,7 +33,7 @@ pub struct IndexedRows<'a, T> {
 }
 
 /// Intermediate values of a tile: `[n, graphs, width]`, weights `[n, heads, graphs, graphs]`.
-struct Tile<T> {
+struct AttentionTile<T> {
     tokens: Vec<T>,
     query: Vec<T>,
     key: Vec<T>,
@@ -130,7 +130,7 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         reduce_in_order(&partials, gradient);
     }
 
-    fn tile(&self, inputs: &[IndexedRows<'_, T>], first: usize, count: usize) -> Tile<T> {
+    fn tile(&self, inputs: &[IndexedRows<'_, T>], first: usize, count: usize) -> AttentionTile<T> {
         let (width, graphs, row) = (self.width(), self.graphs(), self.vectors.len());
         let mut tokens = vec![T::ZERO; count * row];
         for (graph, inputs) in inputs.iter().enumerate() {
@@ -175,10 +175,10 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
                 }
             }
         }
-        Tile { tokens, query, key, value, weights, mixed }
+        AttentionTile { tokens, query, key, value, weights, mixed }
     }
 
-    fn tile_backward(&self, saved: &Tile<T>, upstream: &[T], d_rows: &mut [T], gradient: &mut [T]) {
+    fn tile_backward(&self, saved: &AttentionTile<T>, upstream: &[T], d_rows: &mut [T], gradient: &mut [T]) {
         let (width, graphs) = (self.width(), self.graphs());
         let (d_vectors, rest) = gradient.split_at_mut(self.vectors.len());
         let size = self.linears[0].parameter_count();

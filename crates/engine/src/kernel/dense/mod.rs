@@ -28,7 +28,7 @@ pub enum Layout {
 
 /// One summand of a linear layer: rows times a weight.
 #[derive(Debug, Clone, Copy)]
-pub struct Term<'a, T> {
+pub struct LinearTerm<'a, T> {
     /// `[n, depth]`.
     pub rows: &'a [T],
     /// Values in a row.

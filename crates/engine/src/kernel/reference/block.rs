@@ -2,15 +2,16 @@
 
 use super::{linear, transposed_product};
 use crate::kernel::{
-    Activation, Affine, Block, DropoutMask, Layout, NORM_EPSILON, Real, Scalar, Store, Term,
+    Activation, Affine, Block, DropoutMask, Layout, LinearTerm, NORM_EPSILON, Real, Scalar, StoreMode,
 };
 
 /// `x Wᵀ + b`.
 pub(super) fn affine<T: Real>(affine: &Affine<'_, T>, input: &[T]) -> Vec<T> {
     let width = affine.outputs();
     let mut output = vec![T::ZERO; input.len() / affine.inputs() * width];
-    let term = Term { rows: input, depth: affine.inputs(), weight: affine.weight, layout: Layout::OutIn };
-    linear(&[term], Some(affine.bias), Activation::None, Store::Set, &mut output, width);
+    let term =
+        LinearTerm { rows: input, depth: affine.inputs(), weight: affine.weight, layout: Layout::OutIn };
+    linear(&[term], Some(affine.bias), Activation::None, StoreMode::Set, &mut output, width);
     output
 }
 
@@ -24,8 +25,9 @@ pub(super) fn affine_backward<T: Real>(
     let (weight, bias) = gradient.split_at_mut(affine.weight.len());
     transposed_product(upstream, input, [affine.outputs(), affine.inputs()], weight, Some(bias));
     let mut d_input = vec![T::ZERO; input.len()];
-    let term = Term { rows: upstream, depth: affine.outputs(), weight: affine.weight, layout: Layout::InOut };
-    linear(&[term], None, Activation::None, Store::Set, &mut d_input, affine.inputs());
+    let term =
+        LinearTerm { rows: upstream, depth: affine.outputs(), weight: affine.weight, layout: Layout::InOut };
+    linear(&[term], None, Activation::None, StoreMode::Set, &mut d_input, affine.inputs());
     d_input
 }
 

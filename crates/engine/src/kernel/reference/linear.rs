@@ -1,13 +1,13 @@
 //! Dense products, by their definition.
 
-use crate::kernel::{Activation, Layout, Real, Store, Term};
+use crate::kernel::{Activation, Layout, LinearTerm, Real, StoreMode};
 
 /// `output (+)= activation(Σ terms + bias)`.
 pub(crate) fn linear<T: Real>(
-    terms: &[Term<'_, T>],
+    terms: &[LinearTerm<'_, T>],
     bias: Option<&[T]>,
     activation: Activation,
-    store: Store,
+    store: StoreMode,
     output: &mut [T],
     width: usize,
 ) {
@@ -25,8 +25,8 @@ pub(crate) fn linear<T: Real>(
         }
         let value = activation.apply(sum);
         *out = match store {
-            Store::Set => value,
-            Store::Add => *out + value,
+            StoreMode::Set => value,
+            StoreMode::Add => *out + value,
         };
     }
 }

@@ -1,10 +1,10 @@
 //! Products and errors at the entries of sparse matrices, by their definition.
 
 use crate::kernel::sparse::edge_loss::EdgeChunk;
-use crate::kernel::{EdgeLoss, Real, Spmm, Store};
+use crate::kernel::{EdgeLoss, Real, Spmm, StoreMode};
 
 /// See [`Spmm`].
-pub(crate) fn spmm<T: Real>(task: &Spmm<'_, T>, store: Store, output: &mut [T]) {
+pub(crate) fn spmm<T: Real>(task: &Spmm<'_, T>, store: StoreMode, output: &mut [T]) {
     task.check(output);
     for row in 0..task.matrix.row_count() {
         let row_weight = task.row_weight.map_or(T::ONE, |weights| weights[row]);
@@ -16,8 +16,8 @@ pub(crate) fn spmm<T: Real>(task: &Spmm<'_, T>, store: Store, output: &mut [T]) 
             }
             let out = &mut output[row * task.width + channel];
             *out = match store {
-                Store::Set => row_weight * sum,
-                Store::Add => *out + row_weight * sum,
+                StoreMode::Set => row_weight * sum,
+                StoreMode::Add => *out + row_weight * sum,
             };
         }
     }

@@ -9,7 +9,7 @@ use super::gemm::pack;
 use super::isa::{Isa, for_isa};
 use super::lanes::{add, multiply, transpose};
 use super::math::exp2_clamped;
-use super::microkernel::{Columns, add_outer, add_products};
+use super::microkernel::{RowTails, add_outer, add_products};
 use super::{scratch, stride};
 use crate::kernel::dense::{Head, HeadUpstream, largest_norm, rows_of};
 use std::f32::consts::{LN_2, LOG2_E};
@@ -199,8 +199,8 @@ fn outer_channels<const L: usize, const FUSED: bool, const COUNT: usize>(
 ) -> usize {
     let sums = &mut sums[first..first + COUNT];
     let mut of_tile = [[[0.0f32; L]; 2]; COUNT];
-    let left = Columns { rows, stride: width, first };
-    let right = Columns { rows: tile.as_flattened().as_flattened(), stride: 2 * L, first: 0 };
+    let left = RowTails { rows, stride: width, first };
+    let right = RowTails { rows: tile.as_flattened().as_flattened(), stride: 2 * L, first: 0 };
     add_outer::<L, FUSED, COUNT>(&mut of_tile, left, right);
     for at in 0..COUNT {
         sums[at] = [add(sums[at][0], of_tile[at][0]), add(sums[at][1], of_tile[at][1])];
@@ -359,7 +359,7 @@ fn backward_tile_body<const L: usize, const FUSED: bool>(
 fn outer_backward<const L: usize, const FUSED: bool>(
     rows: &[f32],
     width: usize,
-    tile: Lines<'_, L>,
+    tile: PanelLines<'_, L>,
     sums: &mut [f32],
 ) {
     if L == 16 && width == 8 {
@@ -373,7 +373,7 @@ fn outer_backward<const L: usize, const FUSED: bool>(
 #[inline(always)]
 fn weigh_backward<const L: usize, const FUSED: bool, const COUNT: usize>(
     task: &BackwardTile<'_>,
-    (for_scores, for_weights): (Lines<'_, L>, Lines<'_, L>),
+    (for_scores, for_weights): (PanelLines<'_, L>, PanelLines<'_, L>),
     weights: &mut [[[f32; L]; 2]],
     slopes: &mut [[[f32; L]; 2]],
     first: usize,
@@ -403,7 +403,7 @@ fn weigh_backward<const L: usize, const FUSED: bool, const COUNT: usize>(
 
 /// Exchanges the rows and the lanes of a panel.
 #[inline(always)]
-fn transpose_panel<const L: usize>(from: Lines<'_, L>, to: &mut [[[f32; L]; 2]]) {
+fn transpose_panel<const L: usize>(from: PanelLines<'_, L>, to: &mut [[[f32; L]; 2]]) {
     for (to_half, from) in from.chunks_exact(L).enumerate() {
         for (from_half, to) in to.chunks_exact_mut(L).enumerate() {
             transpose(from, from_half, to, to_half);
@@ -412,7 +412,7 @@ fn transpose_panel<const L: usize>(from: Lines<'_, L>, to: &mut [[[f32; L]; 2]])
 }
 
 /// Lines of a panel.
-type Lines<'a, const L: usize> = &'a [[[f32; L]; 2]];
+type PanelLines<'a, const L: usize> = &'a [[[f32; L]; 2]];
 
 /// Values as lines of a panel.
 #[inline(always)]

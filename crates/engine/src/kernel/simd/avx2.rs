@@ -4,6 +4,7 @@
 //! counters and addresses, or spills broadcast values to memory. On a core whose other hardware thread is busy the instruction rate
 //! is the limit, and the loop takes that much longer.
 
+use super::VectorBlock;
 use std::arch::asm;
 use std::arch::x86_64::{
     __m256, _mm256_castpd_ps, _mm256_castps_pd, _mm256_permute2f128_ps, _mm256_unpackhi_pd,
@@ -21,7 +22,7 @@ pub(super) const STEPS: usize = 8;
 pub(super) const OUTER_STEPS: usize = 4;
 
 /// Twelve accumulators: two consecutive vectors for each row.
-pub(super) type Sums = [f32; ROWS * 2 * LANES];
+pub(super) type Accumulators = [f32; ROWS * 2 * LANES];
 
 /// Multiplies the two vectors at an address with one broadcast value at each of six.
 #[rustfmt::skip]
@@ -83,7 +84,7 @@ macro_rules! with_sums {
             );
         }
         // SAFETY: as above.
-        *$sums = unsafe { transmute::<[__m256; 2 * ROWS], Sums>(registers) };
+        *$sums = unsafe { transmute::<[__m256; 2 * ROWS], Accumulators>(registers) };
     }};
 }
 
@@ -110,7 +111,7 @@ macro_rules! input {
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 #[expect(unsafe_code, reason = "assembly")]
-pub(super) fn add_products(sums: &mut Sums, (rows, stride): (&[f32], usize), weights: &[f32]) {
+pub(super) fn add_products(sums: &mut Accumulators, (rows, stride): (&[f32], usize), weights: &[f32]) {
     let iterations = weights.len() / (STEPS * 2 * LANES);
     if iterations == 0 {
         return;
@@ -161,7 +162,7 @@ macro_rules! row {
 #[inline]
 #[expect(unsafe_code, reason = "assembly")]
 pub(super) fn add_outer(
-    sums: &mut Sums,
+    sums: &mut Accumulators,
     (left, left_stride): (&[f32], usize),
     (right, right_stride): (&[f32], usize),
     rows: usize,
@@ -190,14 +191,16 @@ pub(super) fn add_outer(
     );
 }
 
-/// As many rows of two vectors as a vector has lanes.
-pub(super) type Block = [[[f32; LANES]; 2]; LANES];
-
 /// Exchanges rows and lanes of one vector of the rows' two.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 #[expect(unsafe_code, reason = "vectors are arrays of floats")]
-pub(super) fn transpose(from: &Block, from_half: usize, to: &mut Block, to_half: usize) {
+pub(super) fn transpose(
+    from: &VectorBlock<LANES>,
+    from_half: usize,
+    to: &mut VectorBlock<LANES>,
+    to_half: usize,
+) {
     // SAFETY: arrays of floats, of the same size.
     let rows: [__m256; LANES] = std::array::from_fn(|row| unsafe { transmute(from[row][from_half]) });
     let mut pairs = rows;

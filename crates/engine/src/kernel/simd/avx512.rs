@@ -1,5 +1,6 @@
 //! Operations with an AVX-512 instruction that the compiler does not find by itself: parts of exponentials, transposed blocks.
 
+use super::VectorBlock;
 use std::arch::x86_64::{
     __m512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_ps, _mm512_reduce_ps, _mm512_scalef_ps,
     _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
@@ -33,14 +34,16 @@ pub(super) fn exp2(x: [f32; LANES]) -> [f32; LANES] {
     unsafe { transmute(power) }
 }
 
-/// As many rows of two vectors as a vector has lanes.
-pub(super) type Block = [[[f32; LANES]; 2]; LANES];
-
 /// Exchanges rows and lanes of one vector of the rows' two.
 #[target_feature(enable = "avx512f")]
 #[inline]
 #[expect(unsafe_code, reason = "vectors are arrays of floats")]
-pub(super) fn transpose(from: &Block, from_half: usize, to: &mut Block, to_half: usize) {
+pub(super) fn transpose(
+    from: &VectorBlock<LANES>,
+    from_half: usize,
+    to: &mut VectorBlock<LANES>,
+    to_half: usize,
+) {
     /// Quarters 0 and 2, and 1 and 3, of both operands.
     const EVEN: i32 = 0x88;
     const ODD: i32 = 0xdd;

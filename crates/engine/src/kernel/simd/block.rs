@@ -1,6 +1,6 @@
 //! Fused MLPs on tiles.
 
-use super::gemm::{Epilogue, GemmOperand, Part, Rows, column_sums, gemm, gemm_tn, pack};
+use super::gemm::{Epilogue, GemmOperand, ProductPart, TileRows, column_sums, gemm, gemm_tn, pack};
 use super::{RangeAllocator, math, pad, padded_copy, rowwise, scratch, stride, unpad};
 use crate::kernel::{Activation, Affine, Block, Buffer, DropoutMask, Isa, Pool};
 use std::ops::Range;
@@ -207,15 +207,15 @@ pub(crate) fn block_rows_backward(
         let start = end - linear.parameter_count();
         let (d_weight, d_bias) = gradient[start..end].split_at_mut(linear.weight.len());
         end = start;
-        let left = Rows { values: &back, stride: strides[at], width: linear.outputs() };
+        let left = TileRows { values: &back, stride: strides[at], width: linear.outputs() };
         column_sums(isa, left, d_bias);
         let rows = match at.checked_sub(1) {
             None => first.as_deref().unwrap_or(input),
             Some(before) => &values[before],
         };
         let before_stride = stride(isa, linear.inputs());
-        let right = Rows { values: rows, stride: before_stride, width: linear.inputs() };
-        gemm_tn(isa, left, right, Part::Whole, d_weight, linear.inputs());
+        let right = TileRows { values: rows, stride: before_stride, width: linear.inputs() };
+        gemm_tn(isa, left, right, ProductPart::Whole, d_weight, linear.inputs());
         let term = GemmOperand {
             rows: &back,
             stride: strides[at],

@@ -5,7 +5,7 @@
 
 use super::isa::{Isa, for_isa};
 use super::lanes::{add, multiply, multiply_add};
-use super::microkernel::{Columns, add_outer, add_products, prefetch};
+use super::microkernel::{RowTails, add_outer, add_products, prefetch};
 use std::ops::Range;
 
 /// Rows, or columns of an outer product, in a register tile.
@@ -185,7 +185,7 @@ fn panel_at<const L: usize>(rows: &[f32], at: usize) -> &[[f32; L]; 2] {
 
 /// Rows of a tile.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct TileRows<'a> {
     /// `[rows, stride]`.
     pub(super) values: &'a [f32],
     pub(super) stride: usize,
@@ -193,15 +193,15 @@ pub(super) struct Rows<'a> {
     pub(super) width: usize,
 }
 
-impl<'a> Rows<'a> {
-    fn from(self, first: usize) -> Columns<'a> {
-        Columns { rows: self.values, stride: self.stride, first }
+impl<'a> TileRows<'a> {
+    fn from(self, first: usize) -> RowTails<'a> {
+        RowTails { rows: self.values, stride: self.stride, first }
     }
 }
 
 /// The part of an outer product to compute.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ProductPart {
     Whole,
     /// Left and right are the same rows: at least the upper triangle.
     Upper,
@@ -209,20 +209,20 @@ pub(super) enum Part {
 
 for_isa! {
     /// `sum[left width, stride] += leftᵀ right`: the gradient of a weight.
-    fn gemm_tn(left: Rows<'_>, right: Rows<'_>, part: Part, sum: &mut [f32], stride: usize) = gemm_tn_body
+    fn gemm_tn(left: TileRows<'_>, right: TileRows<'_>, part: ProductPart, sum: &mut [f32], stride: usize) = gemm_tn_body
 }
 
 #[inline(always)]
 fn gemm_tn_body<const L: usize, const FUSED: bool>(
-    left: Rows<'_>,
-    right: Rows<'_>,
-    part: Part,
+    left: TileRows<'_>,
+    right: TileRows<'_>,
+    part: ProductPart,
     sum: &mut [f32],
     stride: usize,
 ) {
     for start in (0..right.width).step_by(2 * L) {
         let span = start..right.width.min(start + 2 * L);
-        let columns = if part == Part::Upper { span.end } else { left.width };
+        let columns = if part == ProductPart::Upper { span.end } else { left.width };
         let mut first = 0;
         while first < columns {
             let span = span.clone();
@@ -247,8 +247,8 @@ fn gemm_tn_body<const L: usize, const FUSED: bool>(
 
 #[inline(always)]
 fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
-    left: Rows<'_>,
-    right: Rows<'_>,
+    left: TileRows<'_>,
+    right: TileRows<'_>,
     first: usize,
     span: Range<usize>,
     sum: &mut [f32],
@@ -278,11 +278,11 @@ fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
 
 for_isa! {
     /// `sum += Σ rows`: the gradient of a bias.
-    fn column_sums(rows: Rows<'_>, sum: &mut [f32]) = column_sums_body
+    fn column_sums(rows: TileRows<'_>, sum: &mut [f32]) = column_sums_body
 }
 
 #[inline(always)]
-fn column_sums_body<const L: usize, const FUSED: bool>(rows: Rows<'_>, sum: &mut [f32]) {
+fn column_sums_body<const L: usize, const FUSED: bool>(rows: TileRows<'_>, sum: &mut [f32]) {
     for start in (0..rows.width).step_by(2 * L) {
         // Two accumulators per column: one would wait for itself.
         let mut sums = [[[0.0f32; L]; 2]; 2];

@@ -1,10 +1,10 @@
 //! Linear layers and weight gradients, in parallel over tiles of rows.
 
-use super::gemm::{Epilogue, GemmOperand, Part, Rows, column_sums, gemm, gemm_tn, pack};
+use super::gemm::{Epilogue, GemmOperand, ProductPart, TileRows, column_sums, gemm, gemm_tn, pack};
 use super::{math, padded_copy, scratch, stride, unpad};
 use crate::kernel::dense::block::{TILE_ROWS, reduce_in_order, zeros};
 use crate::kernel::slices::add_to;
-use crate::kernel::{Activation, Buffer, Isa, Layout, Store, Term};
+use crate::kernel::{Activation, Buffer, Isa, Layout, LinearTerm, StoreMode};
 use rayon::prelude::*;
 
 /// Rows in a task, whole tiles: enough to hide the cost of handing it to a thread.
@@ -15,10 +15,10 @@ const SUM_ROWS: usize = 6 * TILE_ROWS;
 /// `output (+)= activation(Σ terms + bias)`, `output: [n, width]`.
 pub(crate) fn linear(
     isa: Isa,
-    terms: &[Term<'_, f32>],
+    terms: &[LinearTerm<'_, f32>],
     bias: Option<&[f32]>,
     activation: Activation,
-    store: Store,
+    store: StoreMode,
     output: &mut [f32],
     width: usize,
 ) {
@@ -58,9 +58,9 @@ pub(crate) fn linear(
                     weight,
                 })
                 .collect();
-            let adds_activated = store == Store::Add && activation != Activation::None;
+            let adds_activated = store == StoreMode::Add && activation != Activation::None;
             if wide == width && !adds_activated {
-                let epilogue = if store == Store::Add { Epilogue::Add } else { Epilogue::Set };
+                let epilogue = if store == StoreMode::Add { Epilogue::Add } else { Epilogue::Set };
                 gemm(isa, &factors, bias, epilogue, output, width);
                 math::activate(isa, activation, output);
                 continue;
@@ -69,8 +69,8 @@ pub(crate) fn linear(
             gemm(isa, &factors, bias, Epilogue::Set, &mut rows, wide);
             math::activate(isa, activation, &mut rows);
             match store {
-                Store::Set => unpad(&rows, wide, width, output),
-                Store::Add => {
+                StoreMode::Set => unpad(&rows, wide, width, output),
+                StoreMode::Add => {
                     for (out, row) in output.chunks_exact_mut(width).zip(rows.chunks_exact(wide)) {
                         add_to(out, &row[..width]);
                     }
@@ -95,7 +95,7 @@ pub(crate) fn transposed_product(
     if sum.is_empty() {
         return;
     }
-    let part = if m == k && std::ptr::eq(left, right) { Part::Upper } else { Part::Whole };
+    let part = if m == k && std::ptr::eq(left, right) { ProductPart::Upper } else { ProductPart::Whole };
     let with_sum = left_sum.is_some();
     let (products, row_sums): (Vec<Buffer<f32>>, Vec<Buffer<f32>>) = left
         .par_chunks(SUM_ROWS * m)
@@ -106,15 +106,19 @@ pub(crate) fn transposed_product(
                 // Whole vectors are read from the right, and from the left where its rows are summed.
                 let wide_right = padded_copy(isa, k, right);
                 let right = wide_right.as_deref().unwrap_or(right);
-                let right = Rows { values: right, stride: stride(isa, k), width: k };
+                let right = TileRows { values: right, stride: stride(isa, k), width: k };
                 if with_sum {
                     let wide_left = padded_copy(isa, m, left);
                     let left = wide_left.as_deref().unwrap_or(left);
-                    column_sums(isa, Rows { values: left, stride: stride(isa, m), width: m }, &mut row_sum);
+                    column_sums(
+                        isa,
+                        TileRows { values: left, stride: stride(isa, m), width: m },
+                        &mut row_sum,
+                    );
                 }
-                gemm_tn(isa, Rows { values: left, stride: m, width: m }, right, part, &mut product, k);
+                gemm_tn(isa, TileRows { values: left, stride: m, width: m }, right, part, &mut product, k);
             }
-            if part == Part::Upper {
+            if part == ProductPart::Upper {
                 for i in 0..m {
                     for j in 0..i {
                         product[i * k + j] = product[j * k + i];

@@ -72,7 +72,7 @@ fn step<const L: usize, const FUSED: bool, const ROWS: usize>(
 
 /// Rows of which the columns from `first` on are read.
 #[derive(Clone, Copy)]
-pub(super) struct Columns<'a> {
+pub(super) struct RowTails<'a> {
     pub(super) rows: &'a [f32],
     pub(super) stride: usize,
     pub(super) first: usize,
@@ -82,8 +82,8 @@ pub(super) struct Columns<'a> {
 #[inline(always)]
 pub(super) fn add_outer<const L: usize, const FUSED: bool, const COLUMNS: usize>(
     sums: &mut [[[f32; L]; 2]; COLUMNS],
-    left: Columns<'_>,
-    right: Columns<'_>,
+    left: RowTails<'_>,
+    right: RowTails<'_>,
 ) {
     #[cfg(not(target_arch = "x86_64"))]
     let done = 0;
@@ -151,6 +151,6 @@ pub(super) fn prefetch(values: &[f32], at: usize) {
 /// has eight lanes, see `for_isa!`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn for_avx2<const L: usize, const FUSED: bool>(sums: &mut [f32]) -> Option<&mut avx2::Sums> {
+fn for_avx2<const L: usize, const FUSED: bool>(sums: &mut [f32]) -> Option<&mut avx2::Accumulators> {
     if L == avx2::LANES && FUSED { sums.try_into().ok() } else { None }
 }

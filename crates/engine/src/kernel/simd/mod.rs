@@ -34,6 +34,10 @@ pub(crate) use set_scores::{Members, PackedSquare, attend, square_scores};
 use crate::kernel::{Buffer, Scalar};
 use std::ops::Range;
 
+/// As many rows of two vectors as a vector has lanes.
+#[cfg(target_arch = "x86_64")]
+type VectorBlock<const L: usize> = [[[f32; L]; 2]; L];
+
 /// A buffer of the pool with arbitrary contents.
 fn scratch(len: usize) -> Buffer<f32> {
     f32::pool().scratch(len)

@@ -12,7 +12,7 @@ use super::math::exp2;
 const LANES: usize = 16;
 /// Channels whose sums are kept in registers together.
 const GROUP: usize = 2 * LANES;
-type Lanes = [f32; LANES];
+type ScoreLanes = [f32; LANES];
 
 /// Rows that attend to each other: member `m` to `others[starts[m]..starts[m + 1]]`, which are indices of members.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ fn attend_heads<const FUSED: bool, const H: usize>(
         let range = members.range(m);
         let (others, weights) = (&members.others[range.clone()], &weights[range]);
         for place in (0..4 * width).step_by(GROUP) {
-            let mut sums: [Lanes; GROUP / LANES] = [[0.0; LANES]; GROUP / LANES];
+            let mut sums: [ScoreLanes; GROUP / LANES] = [[0.0; LANES]; GROUP / LANES];
             sums.as_flattened_mut().copy_from_slice(&base[place..place + GROUP]);
             for i in 0..others.len() {
                 let row = members.rows[others[i] as usize];
@@ -163,7 +163,7 @@ fn attend_heads<const FUSED: bool, const H: usize>(
 /// Products of two rows of interleaved heads, head by head.
 #[inline(always)]
 fn head_products<const FUSED: bool, const H: usize>(a: &[f32], b: &[f32]) -> [f32; H] {
-    let mut sums: [Lanes; 2] = [[0.0; LANES]; 2];
+    let mut sums: [ScoreLanes; 2] = [[0.0; LANES]; 2];
     let (a, b) = (a.as_chunks::<LANES>().0, b.as_chunks::<LANES>().0);
     for (a, b) in a.chunks_exact(2).zip(b.chunks_exact(2)) {
         sums[0] = multiply_add::<LANES, FUSED>(a[0], b[0], sums[0]);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Column indices, in 16 bits where they fit: half the memory traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Columns {
+pub(crate) enum ColumnIndices {
     /// All below 65,536.
     Narrow(Vec<u16>),
     /// Any.
@@ -20,7 +20,7 @@ pub(crate) enum Columns {
 pub struct Csr {
     row_count: usize,
     column_count: usize,
-    columns: Columns,
+    columns: ColumnIndices,
     /// Row offsets into `columns`, for each band.
     bands: Vec<Vec<u32>>,
     /// Bounds of the chunks of rows that are processed in parallel: a function of the matrix alone.
@@ -68,9 +68,9 @@ impl Csr {
             row_count,
             column_count,
             columns: if column_count <= usize::from(u16::MAX) + 1 {
-                Columns::Narrow(banded.into_iter().map(|column| column as u16).collect())
+                ColumnIndices::Narrow(banded.into_iter().map(|column| column as u16).collect())
             } else {
-                Columns::Wide(banded)
+                ColumnIndices::Wide(banded)
             },
             bands,
             chunks: chunk_bounds(offsets),
@@ -90,8 +90,8 @@ impl Csr {
     /// Number of entries.
     pub fn entry_count(&self) -> usize {
         match &self.columns {
-            Columns::Narrow(columns) => columns.len(),
-            Columns::Wide(columns) => columns.len(),
+            ColumnIndices::Narrow(columns) => columns.len(),
+            ColumnIndices::Wide(columns) => columns.len(),
         }
     }
 
@@ -101,7 +101,7 @@ impl Csr {
     }
 
     /// The columns of all rows, band by band.
-    pub(crate) fn columns(&self) -> &Columns {
+    pub(crate) fn columns(&self) -> &ColumnIndices {
         &self.columns
     }
 
@@ -114,8 +114,8 @@ impl Csr {
     pub fn entries(&self, row: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let positions = self.bands.iter().flat_map(move |band| band[row] as usize..band[row + 1] as usize);
         positions.map(|position| match &self.columns {
-            Columns::Narrow(columns) => (position, columns[position] as usize),
-            Columns::Wide(columns) => (position, columns[position] as usize),
+            ColumnIndices::Narrow(columns) => (position, columns[position] as usize),
+            ColumnIndices::Wide(columns) => (position, columns[position] as usize),
         })
     }
 
@@ -129,8 +129,12 @@ impl Csr {
         self.bands.iter().any(|band| {
             let entries = band[row] as usize..band[row + 1] as usize;
             match &self.columns {
-                Columns::Narrow(columns) => columns[entries].iter().any(|&column| predicate(column as usize)),
-                Columns::Wide(columns) => columns[entries].iter().any(|&column| predicate(column as usize)),
+                ColumnIndices::Narrow(columns) => {
+                    columns[entries].iter().any(|&column| predicate(column as usize))
+                }
+                ColumnIndices::Wide(columns) => {
+                    columns[entries].iter().any(|&column| predicate(column as usize))
+                }
             }
         })
     }
@@ -216,7 +220,7 @@ mod tests {
         let offsets: Vec<u32> = (0..=rows).map(|row| row * 3).collect();
         let columns: Vec<u32> = (0..rows * 3).map(|entry| entry % rows).collect();
         let csr = Csr::new(&offsets, &columns, rows as usize).unwrap();
-        assert!(matches!(csr.columns(), Columns::Wide(_)));
+        assert!(matches!(csr.columns(), ColumnIndices::Wide(_)));
         let bounds: Vec<_> = csr.chunks().collect();
         assert!(bounds.len() > 1);
         assert_eq!((bounds[0].start, bounds.last().unwrap().end), (0, rows as usize));

@@ -4,7 +4,7 @@
 //! gradient of `h`; the same walk over the transposed matrix, with the roles exchanged, gives those of `v` and `c`. Nothing of
 //! the size of the entries is stored: recomputing a product of two rows is cheaper than writing and reading it.
 
-use super::csr::{Columns, Csr};
+use super::csr::{ColumnIndices, Csr};
 use crate::kernel::simd::isa::{Isa, for_isa};
 use crate::kernel::simd::lanes::{add, multiply_add, sum};
 use rayon::prelude::*;
@@ -90,8 +90,8 @@ for_isa! {
 #[inline(always)]
 fn edge_body<const L: usize, const FUSED: bool>(task: &EdgeLoss<'_, f32>, chunk: EdgeChunk<'_, f32>) -> f64 {
     match (task.width, task.matrix.columns()) {
-        (WIDTH, Columns::Narrow(columns)) => edge_columns::<L, FUSED, _>(task, columns, chunk),
-        (WIDTH, Columns::Wide(columns)) => edge_columns::<L, FUSED, _>(task, columns, chunk),
+        (WIDTH, ColumnIndices::Narrow(columns)) => edge_columns::<L, FUSED, _>(task, columns, chunk),
+        (WIDTH, ColumnIndices::Wide(columns)) => edge_columns::<L, FUSED, _>(task, columns, chunk),
         _ => crate::kernel::reference::edge_loss_chunk(task, chunk),
     }
 }

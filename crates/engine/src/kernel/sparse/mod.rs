@@ -14,4 +14,4 @@ pub use csr::Csr;
 pub use edge_loss::EdgeLoss;
 pub use graph::{DistinctEdges, Graph};
 pub use neighbour_sum::{MASKED, NeighbourSum, RowGradients};
-pub use spmm::{Spmm, Store};
+pub use spmm::{Spmm, StoreMode};

@@ -3,7 +3,7 @@
 //! The rows of many samples are in one array: first the shared ones, one per node, then those a sample has of its own. A table per
 //! sample gives the row of each node and whether the node is masked out.
 
-use super::csr::{Columns, Csr};
+use super::csr::{ColumnIndices, Csr};
 use crate::kernel::simd::isa::for_isa;
 use crate::kernel::simd::lanes::{Panel, add, multiply_add, sum};
 use std::ops::Range;
@@ -85,8 +85,8 @@ for_isa! {
 #[inline(always)]
 fn forward_body<const L: usize, const FUSED: bool>(task: &NeighbourSum<'_, f32>, output: &mut [f32]) {
     match task.matrix.columns() {
-        Columns::Narrow(columns) => forward_columns::<L, u16>(task, columns, output),
-        Columns::Wide(columns) => forward_columns::<L, u32>(task, columns, output),
+        ColumnIndices::Narrow(columns) => forward_columns::<L, u16>(task, columns, output),
+        ColumnIndices::Wide(columns) => forward_columns::<L, u32>(task, columns, output),
     }
 }
 
@@ -199,8 +199,10 @@ fn backward_body<const L: usize, const FUSED: bool>(
     gradients: &mut RowGradients<'_, f32>,
 ) -> f64 {
     match task.matrix.columns() {
-        Columns::Narrow(columns) => backward_columns::<L, FUSED, u16>(task, columns, upstream, gradients),
-        Columns::Wide(columns) => backward_columns::<L, FUSED, u32>(task, columns, upstream, gradients),
+        ColumnIndices::Narrow(columns) => {
+            backward_columns::<L, FUSED, u16>(task, columns, upstream, gradients)
+        }
+        ColumnIndices::Wide(columns) => backward_columns::<L, FUSED, u32>(task, columns, upstream, gradients),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The sums of one row stay in registers while its entries of one band are gathered; see [`Csr`] for the bands.
 
-use super::csr::{Columns, Csr};
+use super::csr::{ColumnIndices, Csr};
 use crate::kernel::simd::isa::{Isa, for_isa};
 use crate::kernel::simd::lanes::{Panel, add, multiply_add};
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Whether a kernel overwrites its output or accumulates into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Store {
+pub enum StoreMode {
     /// `output = result`
     Set,
     /// `output += result`
@@ -46,7 +46,7 @@ impl<T> Spmm<'_, T> {
 }
 
 /// Computes the product on all threads.
-pub(crate) fn spmm(isa: Isa, task: &Spmm<'_, f32>, store: Store, output: &mut [f32]) {
+pub(crate) fn spmm(isa: Isa, task: &Spmm<'_, f32>, store: StoreMode, output: &mut [f32]) {
     task.check(output);
     if task.width == 0 {
         return;
@@ -62,7 +62,7 @@ pub(crate) fn spmm(isa: Isa, task: &Spmm<'_, f32>, store: Store, output: &mut [f
         })
         .collect();
     chunks.into_par_iter().for_each(|(rows, chunk)| {
-        if store == Store::Set {
+        if store == StoreMode::Set {
             chunk.fill(0.0);
         }
         add_chunk(isa, task, rows, chunk);
@@ -81,8 +81,8 @@ fn add_chunk_body<const L: usize, const FUSED: bool>(
     output: &mut [f32],
 ) {
     match task.matrix.columns() {
-        Columns::Narrow(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
-        Columns::Wide(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
+        ColumnIndices::Narrow(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
+        ColumnIndices::Wide(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
     }
 }
 

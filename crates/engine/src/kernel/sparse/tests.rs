@@ -3,7 +3,7 @@
 use super::{edge_loss, neighbour_sum, spmm};
 use crate::kernel::testing::{distance, normal, random_csr, random_graph, widen};
 use crate::kernel::{
-    DistinctEdges, EdgeLoss, Isa, MASKED, NeighbourSum, RowGradients, Spmm, Store, reference,
+    DistinctEdges, EdgeLoss, Isa, MASKED, NeighbourSum, RowGradients, Spmm, StoreMode, reference,
 };
 use knockout_base::random::Rng;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ proptest! {
         let graph = random_graph(&mut rng, rows, entries);
         let (input, row_weight, column_weight) = (normal(&mut rng, rows * width), normal(&mut rng, rows), normal(&mut rng, rows));
         let before = normal(&mut rng, rows * width);
-        for store in [Store::Set, Store::Add] {
+        for store in [StoreMode::Set, StoreMode::Add] {
             let mut exact = widen(&before);
             let wide = (widen(&input), widen(&row_weight), widen(&column_weight));
             reference::spmm(&Spmm {
@@ -121,7 +121,7 @@ fn bands_change_only_the_order_of_summation() {
         column_weight: Some(&wide.2),
         row_weight: None,
     };
-    reference::spmm(&task, Store::Set, &mut sums);
+    reference::spmm(&task, StoreMode::Set, &mut sums);
     let task = EdgeLoss {
         matrix: &target.incoming,
         target: &target.incoming_count,
@@ -138,7 +138,7 @@ fn bands_change_only_the_order_of_summation() {
         let mut values = vec![7.0; rows * width];
         let task =
             Spmm { matrix: &graph.incoming, width, input: &h, column_weight: Some(&c), row_weight: None };
-        spmm::spmm(isa, &task, Store::Set, &mut values);
+        spmm::spmm(isa, &task, StoreMode::Set, &mut values);
         assert!(distance(&values, &sums) < 1e-5, "{isa:?}");
         let (mut values, mut simd_bias) = (vec![0.0; rows * width], vec![0.0; rows]);
         let task = EdgeLoss {

@@ -13,7 +13,7 @@
 //! A cell computes the nodes that differ from the wild type's and reads the others there; in the backward pass their gradients are added to
 //! the wild type's, whose turn is the last.
 
-use super::changes::{Changes, Place};
+use super::changes::{Changes, NodeRow};
 use super::graph::MetabolicGraph;
 use knockout_engine::kernel::slices::{add_scaled, add_to, dot};
 use knockout_engine::kernel::{Block, Buffer, MASKED, Pool, RowGradients, Scalar};
@@ -83,11 +83,11 @@ impl<T: Scalar> CellPass<'_, T> {
     }
 
     /// A row of a kind of node: the cell's own or the wild type's.
-    fn node<'r>(&'r self, own: &'r [T], place: Place, of: impl Fn(&'r NodeRows<T>) -> &'r [T]) -> &'r [T] {
+    fn node<'r>(&'r self, own: &'r [T], place: NodeRow, of: impl Fn(&'r NodeRows<T>) -> &'r [T]) -> &'r [T] {
         match (place, self.wild) {
-            (Place::Own(at), _) => row(own, at, self.nodes.width),
-            (Place::Wild(at), Some(wild)) => row(of(wild), at, self.nodes.width),
-            (Place::Wild(_), None) => unreachable!("the wild type has all rows of its own"),
+            (NodeRow::Own(at), _) => row(own, at, self.nodes.width),
+            (NodeRow::Wild(at), Some(wild)) => row(of(wild), at, self.nodes.width),
+            (NodeRow::Wild(_), None) => unreachable!("the wild type has all rows of its own"),
         }
     }
 

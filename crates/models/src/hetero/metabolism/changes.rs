@@ -13,7 +13,7 @@ pub(super) struct OwnNodes {
 
 /// Where a node's row is.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum NodeRow {
     /// Among the cell's own.
     Own(usize),
     /// Among the wild type's, which has one for every node.
@@ -28,10 +28,10 @@ impl OwnNodes {
         Self { own, places }
     }
 
-    pub(super) fn place(&self, node: u32) -> Place {
+    pub(super) fn place(&self, node: u32) -> NodeRow {
         match self.places[node as usize] {
-            0 => Place::Wild(node as usize),
-            place => Place::Own(place as usize - 1),
+            0 => NodeRow::Wild(node as usize),
+            place => NodeRow::Own(place as usize - 1),
         }
     }
 
@@ -40,7 +40,7 @@ impl OwnNodes {
     }
 }
 
-impl Place {
+impl NodeRow {
     /// The row, in the cell's own rows or in the wild type's.
     pub(super) fn of<'r, T>(self, own: &'r mut [T], wild: &'r mut [T], width: usize) -> &'r mut [T] {
         match self {

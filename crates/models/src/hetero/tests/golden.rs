@@ -3,7 +3,7 @@
 use super::super::*;
 use super::{named, network, small};
 use crate::loss::interaction_loss;
-use crate::testing::{check_gradients, fill_all, wide};
+use crate::testing::{case_batch, case_graph, check_gradients, fill_all, wide};
 use knockout_data::batch::Graphs;
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, clip_factor};
 use knockout_testdata::golden::{Case, Precision, cases};
@@ -35,36 +35,22 @@ fn options(case: &Case) -> HeteroOptions {
     }
 }
 
-struct Loaded<T: Scalar> {
-    model: Hetero<T>,
-    offsets: Vec<u32>,
-    genes: Vec<u32>,
-    targets: Vec<T>,
-}
-
-fn load<T: Scalar>(case: &Case, route: Route) -> Loaded<T> {
+fn load<T: Scalar>(case: &Case, route: Route) -> Hetero<T> {
     let genes = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
     let names = case.json["options"]["networks"].as_array().unwrap();
     let networks = names.iter().enumerate().map(|(place, name)| {
         let name = name.as_str().unwrap();
-        let edges = case.indices(&format!("input.edges.{name}"));
-        let (sources, targets) = edges.split_at(edges.len() / 2);
-        let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
-        network(name, place, genes, &edges)
+        let graph = case_graph(case, &format!("input.edges.{name}"), genes);
+        HeteroNetwork { name: name.to_owned(), graph, place, positions: Vec::new() }
     });
     let mut model = Hetero::new(genes, networks.collect(), HeteroOptions { route, ..options(case) }, 0);
     fill_all(case, model.parameters_mut());
-    Loaded {
-        model,
-        offsets: case.indices("input.perturbation.offsets"),
-        genes: case.indices("input.perturbation.genes"),
-        targets: case.f64("input.targets").iter().map(|&value| T::of(value)).collect(),
-    }
+    model
 }
 
 fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precision) {
-    let Loaded { model, offsets, genes, targets } = &load::<T>(case, route);
-    let sets = GeneSetsRef::new(offsets, genes);
+    let (model, (offsets, genes, targets)) = (load::<T>(case, route), case_batch(case));
+    let sets = GeneSetsRef::new(&offsets, &genes);
     let (rows, width) = (model.genes, model.options.width);
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Return);
@@ -99,9 +85,9 @@ fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precis
         case.check("output.local", wide(tape.value(local)), precision);
     }
     case.check("output.predictions", wide(tape.value(forward.readout.predictions)), precision);
-    let loss = interaction_loss(&mut tape, forward.readout.predictions, targets);
+    let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     case.check("loss.log_cosh", wide(tape.value(loss)), precision);
-    check_gradients(case, model.parameters(), tape, loss, precision);
+    check_gradients(case, "grad.", model.parameters(), tape, loss, precision);
 }
 
 fn routes_of(case: &Case) -> Vec<Route> {
@@ -122,7 +108,7 @@ fn golden_forward_and_gradients() {
 }
 
 fn optimiser_steps<T: Scalar>(case: &Case, route: Route, precision: Precision) {
-    let Loaded { mut model, offsets, genes, targets } = load::<T>(case, route);
+    let (mut model, (offsets, genes, targets)) = (load::<T>(case, route), case_batch(case));
     let sets = GeneSetsRef::new(&offsets, &genes);
     let option = |name: &str| case.json["optimiser"][name].as_f64().unwrap();
     let config = AdamWConfig { weight_decay: option("weight_decay"), ..AdamWConfig::default() };

@@ -5,7 +5,7 @@
 use super::AnnotationFile;
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Quotes, Row, Separator, Style, Table};
+use crate::import::read::{Quotes, Row, Separator, Style, TextTable};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ const CIRCULAR: [&str; 2] = ["IGI", "HGI"];
 
 /// The choice of rows that become annotations.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'o> {
+pub struct GafOptions<'o> {
     /// Parts of GO; all if none is named.
     pub aspect: &'o [Aspect],
     /// Evidence codes to keep; all but those left out if none is named.
@@ -57,10 +57,10 @@ pub struct Options<'o> {
 }
 
 /// Reads the rows of some evidence. A row with the qualifier `NOT` is left out.
-pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<AnnotationFile, Error> {
+pub fn read(source: &Source<'_>, names: &Names, options: &GafOptions<'_>) -> Result<AnnotationFile, Error> {
     check(options).map_err(|kind| source.fail(kind))?;
     let mut file = AnnotationFile::default();
-    let mut table = Table::unchecked(source.input()?, STYLE)?;
+    let mut table = TextTable::unchecked(source.input()?, STYLE)?;
     while let Some(row) = table.next_row()? {
         if row.bytes(0).starts_with(b"!") {
             continue;
@@ -89,7 +89,7 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
     Ok(file)
 }
 
-impl Options<'_> {
+impl GafOptions<'_> {
     fn keeps(&self, code: &str) -> bool {
         match (self.evidence, self.without) {
             ([], None) => !CIRCULAR.contains(&code),
@@ -99,7 +99,7 @@ impl Options<'_> {
     }
 }
 
-fn check(options: &Options<'_>) -> Result<(), Error> {
+fn check(options: &GafOptions<'_>) -> Result<(), Error> {
     if !options.evidence.is_empty() && options.without.is_some() {
         let text = "evidence lists codes to keep and without lists codes to leave out; give one of the two";
         return Err(fault::request(text.to_owned()));

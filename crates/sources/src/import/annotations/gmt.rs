@@ -3,7 +3,7 @@
 use super::AnnotationFile;
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Quotes, Separator, Style, Table};
+use crate::import::read::{Quotes, Separator, Style, TextTable};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ const LEAST: usize = 3;
 pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
     let mut file = AnnotationFile::default();
     let mut seen = HashSet::new();
-    let mut table = Table::unchecked(source.input()?, STYLE)?;
+    let mut table = TextTable::unchecked(source.input()?, STYLE)?;
     while let Some(row) = table.next_row()? {
         if row.width() < LEAST {
             let hint = " or more: a term, its description and its genes, with TABs between them";

@@ -9,14 +9,14 @@ use std::collections::HashSet;
 use std::fmt::{self, Formatter};
 
 /// The entries of the object, in their order.
-struct Listed(Vec<(String, Vec<Term>)>);
+struct ListedTerms(Vec<(String, Vec<TermName>)>);
 
 /// A term, which is not empty.
-struct Term(String);
+struct TermName(String);
 
 /// Reads every gene; each counts as a row, and the position of an unknown name is the number of its entry.
 pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
-    let Listed(entries) = source.json("a JSON object of genes, each with a list of terms")?;
+    let ListedTerms(entries) = source.json("a JSON object of genes, each with a list of terms")?;
     let mut file = AnnotationFile::default();
     for (place, (gene, terms)) in (1..).zip(entries) {
         file.tally.rows += 1;
@@ -25,7 +25,7 @@ pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error>
             continue;
         }
         let Some(gene) = file.tally.gene(names, gene.trim().as_bytes(), place) else { continue };
-        for Term(term) in terms {
+        for TermName(term) in terms {
             file.put(gene, &term).map_err(|kind| source.fail(kind))?;
         }
     }
@@ -33,18 +33,18 @@ pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error>
 }
 
 // Both are read by hand, so that what is wrong is refused where the reader stands, and its line is the right one.
-impl<'de> Deserialize<'de> for Listed {
+impl<'de> Deserialize<'de> for ListedTerms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
+        struct TermEntries;
 
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Listed;
+        impl<'de> Visitor<'de> for TermEntries {
+            type Value = ListedTerms;
 
             fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
                 f.write_str("an object such as {\"YAL001C\": [\"CPX-1\"]}")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Listed, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ListedTerms, A::Error> {
                 let mut entries = Vec::new();
                 let mut seen = HashSet::new();
                 while let Some(gene) = map.next_key::<String>()? {
@@ -54,28 +54,28 @@ impl<'de> Deserialize<'de> for Listed {
                     }
                     entries.push((gene, map.next_value()?));
                 }
-                Ok(Listed(entries))
+                Ok(ListedTerms(entries))
             }
         }
-        deserializer.deserialize_map(Entries)
+        deserializer.deserialize_map(TermEntries)
     }
 }
 
-impl<'de> Deserialize<'de> for Term {
+impl<'de> Deserialize<'de> for TermName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
 
         impl Visitor<'_> for Text {
-            type Value = Term;
+            type Value = TermName;
 
             fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
                 f.write_str("a term, which is a string")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Term, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<TermName, E> {
                 match text.trim() {
                     "" => Err(E::custom("a term is empty")),
-                    term => Ok(Term(term.to_owned())),
+                    term => Ok(TermName(term.to_owned())),
                 }
             }
         }

@@ -26,7 +26,7 @@ pub struct AnnotationFile {
 
 /// How many genes of the table a term must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct TermSizes {
     /// The fewest.
     pub least: u32,
     /// The most; any number without it.
@@ -44,7 +44,7 @@ pub struct KeptTerms {
     pub too_large: u64,
 }
 
-impl Sizes {
+impl TermSizes {
     /// Refuses sizes that no term has.
     pub(crate) fn check(self) -> Result<(), Error> {
         match self.most {
@@ -78,7 +78,7 @@ impl AnnotationFile {
     }
 
     /// The terms that are neither too small nor too large.
-    pub fn finish(mut self, name: &str, gene_count: usize, sizes: Sizes) -> Result<KeptTerms, Error> {
+    pub fn finish(mut self, name: &str, gene_count: usize, sizes: TermSizes) -> Result<KeptTerms, Error> {
         if self.pairs.is_empty() {
             return Err(fault::empty("annotation of a gene of the table"));
         }
@@ -118,7 +118,7 @@ mod tests {
         for (gene, term) in pairs {
             file.put(gene, term).unwrap();
         }
-        file.finish("n", 3, Sizes { least, most })
+        file.finish("n", 3, TermSizes { least, most })
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let found = finished(0, Some(2)).unwrap();
         assert_eq!((found.annotations.terms(), found.too_large), (&["a".to_owned(), "b".to_owned()][..], 1));
         assert!(finished(4, None).unwrap_err().to_string().contains("there is no term with as many genes"));
-        let (backward, none) = (Sizes { least: 3, most: Some(2) }, Sizes { least: 0, most: Some(0) });
+        let (backward, none) = (TermSizes { least: 3, most: Some(2) }, TermSizes { least: 0, most: Some(0) });
         assert!(backward.check().is_err() && none.check().is_err());
     }
 }

@@ -4,7 +4,7 @@ use super::AnnotationFile;
 use crate::import::fault;
 use crate::import::features::table::GENE;
 use crate::import::names::Names;
-use crate::import::read::{Column, Quotes, Separator, Style, is_missing};
+use crate::import::read::{ColumnNames, Quotes, Separator, Style, is_missing};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 
@@ -22,7 +22,8 @@ pub fn read(
     let style = Style { format: "a table of annotations", separator, quotes: Quotes::Double };
     let gene = gene.map_or_else(|| GENE.to_vec(), |gene| vec![gene]);
     let term = term.map_or_else(|| TERM.to_vec(), |term| vec![term]);
-    let (mut table, found) = source.table(style, &[Column::required(gene), Column::required(term)])?;
+    let (mut table, found) =
+        source.table(style, &[ColumnNames::required(gene), ColumnNames::required(term)])?;
     let [Some(gene), Some(term)] = found[..] else {
         return Err(source.fail(fault::empty("header line")));
     };

@@ -22,7 +22,7 @@ const MAX_COLUMNS: usize = 1 << 16;
 
 /// Shape and type of an array.
 #[derive(Debug, PartialEq, Eq)]
-struct Layout {
+struct ArrayLayout {
     rows: usize,
     columns: usize,
     /// Bytes of a value: 4 or 8.
@@ -117,7 +117,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 }
 
 /// Reads the fields of a header, or returns what was expected.
-fn layout(header: &str) -> Result<Layout, &'static str> {
+fn layout(header: &str) -> Result<ArrayLayout, &'static str> {
     let value = |key: &str| {
         let at = header.find(&format!("'{key}'"))? + key.len() + 2;
         Some(header[at..].trim_start().strip_prefix(':')?.trim_start())
@@ -139,7 +139,7 @@ fn layout(header: &str) -> Result<Layout, &'static str> {
     });
     match sizes.as_deref() {
         Some(&[rows, columns]) if (1..=MAX_COLUMNS).contains(&columns) && u32::try_from(rows).is_ok() => {
-            Ok(Layout { rows, columns, value_bytes, by_column })
+            Ok(ArrayLayout { rows, columns, value_bytes, by_column })
         }
         _ => Err("an array of two dimensions, genes by at most 65,536 features"),
     }

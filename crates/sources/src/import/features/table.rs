@@ -3,7 +3,7 @@
 use super::FeatureFile;
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Column, Quotes, Separator, Style, Table};
+use crate::import::read::{ColumnNames, Quotes, Separator, Style, TextTable};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 
@@ -21,9 +21,9 @@ pub fn read(
 ) -> Result<FeatureFile, Error> {
     let style = Style { format: "a table of features", separator, quotes: Quotes::Double };
     let wanted = gene.map_or_else(|| GENE.to_vec(), |gene| vec![gene]);
-    let mut wanted = vec![Column::required(wanted)];
-    wanted.extend(columns.iter().map(|column| Column::required([column.as_str()])));
-    let (mut table, found) = Table::with_header(source.input()?, style, &wanted)?;
+    let mut wanted = vec![ColumnNames::required(wanted)];
+    wanted.extend(columns.iter().map(|column| ColumnNames::required([column.as_str()])));
+    let (mut table, found) = TextTable::with_header(source.input()?, style, &wanted)?;
     let mut found = found.into_iter().flatten();
     let gene = found.next().unwrap_or_default();
     let mut places: Vec<usize> = found.collect();

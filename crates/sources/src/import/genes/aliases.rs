@@ -2,7 +2,7 @@
 
 use super::sgd;
 use crate::import::names::{Names, Rank};
-use crate::import::read::{Column, Quotes, Separator, Style};
+use crate::import::read::{ColumnNames, Quotes, Separator, Style};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::cell::GeneId;
@@ -47,7 +47,8 @@ pub fn read_sgd(source: &Source<'_>, names: &mut Names) -> Result<Added, Error> 
 pub fn read_string(source: &Source<'_>, names: &mut Names) -> Result<Added, Error> {
     let style =
         Style { format: "STRING protein.aliases", separator: Some(Separator::Tab), quotes: Quotes::Plain };
-    let columns = [Column::required(["string_protein_id", "protein_id"]), Column::required(["alias"])];
+    let columns =
+        [ColumnNames::required(["string_protein_id", "protein_id"]), ColumnNames::required(["alias"])];
     read_pairs(source, names, style, &columns, &["alias"])
 }
 
@@ -60,8 +61,8 @@ pub fn read_table(
 ) -> Result<Added, Error> {
     let style = Style { format: "a table of names", separator: None, quotes: Quotes::Double };
     let aliases: Vec<&str> = aliases.iter().map(String::as_str).collect();
-    let mut columns = vec![Column::required([gene])];
-    columns.extend(aliases.iter().map(|&alias| Column::required([alias])));
+    let mut columns = vec![ColumnNames::required([gene])];
+    columns.extend(aliases.iter().map(|&alias| ColumnNames::required([alias])));
     read_pairs(source, names, style, &columns, &aliases)
 }
 
@@ -69,7 +70,7 @@ fn read_pairs(
     source: &Source<'_>,
     names: &mut Names,
     style: Style,
-    columns: &[Column<'_>],
+    columns: &[ColumnNames<'_>],
     aliases: &[&str],
 ) -> Result<Added, Error> {
     let (mut table, found) = source.table(style, columns)?;

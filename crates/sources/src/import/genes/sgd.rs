@@ -3,7 +3,7 @@
 use super::ListedGene;
 use super::list::is_name;
 use crate::import::fault;
-use crate::import::read::{Quotes, Row, Separator, Style, Table};
+use crate::import::read::{Quotes, Row, Separator, Style, TextTable};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::cell::{Gene, GenePosition};
@@ -28,7 +28,7 @@ pub fn read(
     types: &[String],
     qualifiers: &[String],
 ) -> Result<(Vec<ListedGene>, u64), Error> {
-    let mut table = Table::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;
+    let mut table = TextTable::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;
     let mut genes = Vec::new();
     let mut rows = 0;
     while let Some(row) = table.next_row()? {

@@ -8,7 +8,7 @@ mod store;
 
 pub use record::parse as parse_record;
 pub use splits::{IndexSplit, find as find_splits, read as read_split};
-pub use store::{Rows, read};
+pub use store::{RecordRows, read};
 
 use crate::import::fault;
 use crate::import::genes::{ListedGene, list::is_name};

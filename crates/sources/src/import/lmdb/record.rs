@@ -1,18 +1,18 @@
 //! One record: a list of experiments on one genotype, as JSON.
 
 use crate::import::screens::sink::Numbers;
-use crate::import::screens::strain::Kind;
+use crate::import::screens::strain::PerturbationKind;
 use serde::Deserialize;
 
 /// Parts of an experiment that become a measurement.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Experiment {
+pub struct ExperimentRecord {
     /// The dataset it comes from.
     pub dataset: String,
     /// Systematic names of the perturbed genes.
     pub genes: Vec<String>,
     /// The kind of perturbation.
-    pub kind: Kind,
+    pub kind: PerturbationKind,
     /// Score, p-value and fitness, with how many measurements they stand for.
     pub score: Option<f64>,
     /// Its p-value.
@@ -25,7 +25,7 @@ pub struct Experiment {
     pub replicates: u32,
 }
 
-impl Experiment {
+impl ExperimentRecord {
     pub(super) fn numbers(&self) -> Numbers {
         Numbers {
             score: self.score,
@@ -38,7 +38,7 @@ impl Experiment {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct RecordEntry {
     experiment: RawExperiment,
 }
 
@@ -52,11 +52,11 @@ struct RawExperiment {
 
 #[derive(Deserialize)]
 struct Genotype {
-    perturbations: Vec<Perturbation>,
+    perturbations: Vec<RecordPerturbation>,
 }
 
 #[derive(Deserialize)]
-struct Perturbation {
+struct RecordPerturbation {
     systematic_gene_name: String,
     #[serde(default, rename = "perturbation_type")]
     kind: String,
@@ -77,8 +77,8 @@ struct Phenotype {
 }
 
 /// Reads the interaction experiments of a record; a fitness experiment of the record lends them its fitness.
-pub fn parse(json: &[u8]) -> serde_json::Result<Vec<Experiment>> {
-    let entries: Vec<Entry> = serde_json::from_slice(json)
+pub fn parse(json: &[u8]) -> serde_json::Result<Vec<ExperimentRecord>> {
+    let entries: Vec<RecordEntry> = serde_json::from_slice(json)
         // Python writes NaN, which is not JSON, for a missing value.
         .or_else(|error| serde_json::from_slice(&without_nan(json)).map_err(|_still| error))?;
     let fitness = entries.iter().find_map(|entry| entry.experiment.phenotype.fitness);
@@ -86,11 +86,11 @@ pub fn parse(json: &[u8]) -> serde_json::Result<Vec<Experiment>> {
     let interactions =
         entries.into_iter().filter(|entry| entry.experiment.phenotype.gene_interaction.is_some());
     Ok(interactions
-        .map(|Entry { experiment }| {
+        .map(|RecordEntry { experiment }| {
             let perturbations = experiment.genotype.perturbations;
-            Experiment {
+            ExperimentRecord {
                 dataset: experiment.dataset_name.unwrap_or_else(|| "torchcell".to_owned()),
-                kind: Kind::of_all(perturbations.iter().map(|one| kind_of(&one.kind))),
+                kind: PerturbationKind::of_all(perturbations.iter().map(|one| kind_of(&one.kind))),
                 replicates: perturbations.iter().filter_map(|one| one.num_duplicates).max().unwrap_or(1),
                 genes: perturbations.into_iter().map(|one| one.systematic_gene_name).collect(),
                 score: experiment.phenotype.gene_interaction,
@@ -103,21 +103,21 @@ pub fn parse(json: &[u8]) -> serde_json::Result<Vec<Experiment>> {
 }
 
 /// `mean_deletion`, `kanmx_deletion`, `temperature_sensitive_allele`, `damp`, `suppressor_allele` …
-fn kind_of(word: &str) -> Kind {
+fn kind_of(word: &str) -> PerturbationKind {
     let word = word.to_ascii_lowercase();
     let has = |part| word.contains(part);
     if has("deletion") {
-        Kind::Deletion
+        PerturbationKind::Deletion
     } else if has("damp") {
-        Kind::Damp
+        PerturbationKind::Damp
     } else if has("temperature") {
-        Kind::TemperatureSensitive
+        PerturbationKind::TemperatureSensitive
     } else if has("suppressor") {
-        Kind::Suppressor
+        PerturbationKind::Suppressor
     } else if has("allele") {
-        Kind::Allele
+        PerturbationKind::Allele
     } else {
-        Kind::Unspecified
+        PerturbationKind::Unspecified
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let one = &found[0];
         assert_eq!(
             (one.genes.as_slice(), one.kind),
-            (&["YAL001C".to_owned(), "YAL002W".to_owned()][..], Kind::Deletion)
+            (&["YAL001C".to_owned(), "YAL002W".to_owned()][..], PerturbationKind::Deletion)
         );
         assert_eq!((one.score, one.p_value, one.fitness, one.replicates), (Some(-0.25), None, Some(0.5), 2));
     }

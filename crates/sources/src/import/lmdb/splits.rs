@@ -1,6 +1,6 @@
 //! The Python system's split files, `index_seed_42.json`: `{train, val, test}` with record indices.
 
-use super::Rows;
+use super::RecordRows;
 use crate::import::fault;
 use crate::import::source::Source;
 use knockout_base::error::Error;
@@ -45,7 +45,7 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads a split file for records that became these rows of a dataset of `sample_count` samples.
-pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<IndexSplit, Error> {
+pub fn read(source: &Source<'_>, rows: &RecordRows, sample_count: usize) -> Result<IndexSplit, Error> {
     let index: Index = source.json("a split file {train, val, test}")?;
     let mut place: Vec<Option<usize>> = vec![None; sample_count];
     let (mut left_out, mut moved_to_train) = (0, 0);

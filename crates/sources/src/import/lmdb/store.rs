@@ -3,14 +3,14 @@
 use super::record;
 use super::store_folder;
 use crate::import::fault;
-use crate::import::screens::{ScreenCounts, Sink};
+use crate::import::screens::{ScreenCounts, ScreenSink};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::lmdb::{DATA_FILE, LmdbError, Reader};
 use std::path::Path;
 
 /// The sample of every record, by the record's index; `None` for a record that was left out.
-pub type Rows = Vec<Option<u32>>;
+pub type RecordRows = Vec<Option<u32>>;
 
 /// The most records a store may have: their keys are indices, so they are kept as such.
 const MAX_RECORDS: u64 = 100_000_000;
@@ -19,8 +19,8 @@ const MAX_RECORDS: u64 = 100_000_000;
 pub fn read(
     root: &Path,
     advance: &dyn Fn(u64),
-    mut sink: Sink<'_>,
-) -> Result<(ScreenCounts, Rows, String), Error> {
+    mut sink: ScreenSink<'_>,
+) -> Result<(ScreenCounts, RecordRows, String), Error> {
     let folder = store_folder(root).ok_or_else(|| {
         let text = "there is no processed/lmdb/data.mdb below this folder; expected the root of the Python system's dataset";
         fault::request(text.to_owned()).in_file(root)
@@ -38,7 +38,7 @@ pub fn read(
         indices.push(index_of(&key.map_err(failed)?).map_err(|kind| kind.in_file(&path))?);
     }
     indices.sort_unstable();
-    let mut rows: Rows = vec![None; indices.last().map_or(0, |&last| last as usize + 1)];
+    let mut rows: RecordRows = vec![None; indices.last().map_or(0, |&last| last as usize + 1)];
     for index in indices {
         sink.row();
         let at = |kind: Error| kind.in_file(&path).for_key(format!("record {index}"));
@@ -77,7 +77,7 @@ fn import_error(error: LmdbError) -> Error {
     }
 }
 
-fn check(experiment: &record::Experiment) -> Result<(), Error> {
+fn check(experiment: &record::ExperimentRecord) -> Result<(), Error> {
     let bad = |value: f64, expected: &str| Err(fault::bad_value(value.to_string(), expected.to_owned()));
     if experiment.genes.is_empty() {
         let expected = "a genotype with at least one perturbation".to_owned();

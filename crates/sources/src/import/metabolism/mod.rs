@@ -34,7 +34,7 @@ pub(crate) struct ModelReaction {
 
 /// A model file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Model {
+pub(crate) struct MetabolicModel {
     pub(crate) metabolites: Vec<Metabolite>,
     pub(crate) reactions: Vec<ModelReaction>,
 }
@@ -54,7 +54,7 @@ pub struct MetabolismFile {
     pub lost_reactions: Vec<String>,
 }
 
-impl Model {
+impl MetabolicModel {
     /// Resolves the names and expands alternatives and directions.
     pub(crate) fn build(
         self,

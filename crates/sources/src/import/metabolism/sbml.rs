@@ -1,6 +1,6 @@
 //! SBML level 3 with the fbc package (gene products, bounds) and the groups package (subsystems).
 
-use super::{MetabolismFile, Model, ModelReaction};
+use super::{MetabolicModel, MetabolismFile, ModelReaction};
 use crate::import::fault::{self, BoxedError};
 use crate::import::names::{Meaning, Names};
 use crate::import::read::shown;
@@ -23,11 +23,11 @@ const MAX_EVENT: usize = 16 << 20;
 /// Reads a model.
 pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, Error> {
     let (path, stream) = source.input()?.expect_text("an SBML file")?;
-    let place = Rc::new(Progress::default());
+    let place = Rc::new(ReadPosition::default());
     let counted =
         LineCountingReader { inner: io::BufReader::with_capacity(1 << 16, stream), progress: place.clone() };
     let mut reader = Reader::from_reader(counted);
-    let mut parser = Parser::default();
+    let mut parser = SbmlParser::default();
     let mut buffer = Vec::new();
     loop {
         let line = place.line.get() + 1;
@@ -66,7 +66,7 @@ fn xml(error: impl Into<BoxedError>) -> Error {
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct ReadPosition {
     line: Cell<u64>,
     event: Cell<usize>,
 }
@@ -74,7 +74,7 @@ struct Progress {
 /// Counts lines, and stops a single tag or text from filling the memory.
 struct LineCountingReader<R> {
     inner: R,
-    progress: Rc<Progress>,
+    progress: Rc<ReadPosition>,
 }
 
 impl<R: BufRead> Read for LineCountingReader<R> {
@@ -104,10 +104,10 @@ impl<R: BufRead> BufRead for LineCountingReader<R> {
 }
 
 #[derive(Debug, Default)]
-struct Parser {
+struct SbmlParser {
     is_sbml: bool,
     depth: usize,
-    model: Model,
+    model: MetabolicModel,
     parameters: HashMap<String, f64>,
     /// Candidates for the name of a gene product: label, name, id.
     products: HashMap<String, Vec<String>>,
@@ -130,7 +130,7 @@ enum Connective {
     Or,
 }
 
-impl Parser {
+impl SbmlParser {
     fn open(&mut self, tag: &BytesStart<'_>, line: u64) -> Result<(), Error> {
         self.depth += 1;
         let name = tag.local_name();
@@ -267,7 +267,7 @@ impl Parser {
     }
 
     /// Replaces references to gene products, bounds and subsystems by their names and values.
-    fn finish(self, names: &Names) -> Model {
+    fn finish(self, names: &Names) -> MetabolicModel {
         let Self { mut model, parameters, products, bounds, subsystems, .. } = self;
         let gene = |id: &str| {
             let words = products.get(id).cloned().unwrap_or_else(|| vec![bare(id, "G_")]);

@@ -3,7 +3,7 @@
 //! This is the subset that RAVEN and cobrapy write, read line by line; anything else in a field that matters is an
 //! error, never a guess.
 
-use super::{MetabolismFile, Model, ModelReaction};
+use super::{MetabolicModel, MetabolismFile, ModelReaction};
 use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Lines, shown};
@@ -17,9 +17,9 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
     parse(source)?.build(source, names, gene_count)
 }
 
-fn parse(source: &Source<'_>) -> Result<Model, Error> {
+fn parse(source: &Source<'_>) -> Result<MetabolicModel, Error> {
     let mut lines = Lines::new(source.input()?, "a yeast-GEM YAML file")?;
-    let mut parser = Parser::default();
+    let mut parser = YamlParser::default();
     while let Some(line) = lines.next_text()? {
         let line = line.trim_end();
         let step = parser.line(line);
@@ -39,7 +39,7 @@ fn parse(source: &Source<'_>) -> Result<Model, Error> {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Section {
+enum YamlSection {
     Metabolites,
     Reactions,
     #[default]
@@ -50,11 +50,11 @@ enum Section {
 #[derive(Debug, Default)]
 struct Item {
     line: u64,
-    fields: Vec<Field>,
+    fields: Vec<ItemField>,
 }
 
 #[derive(Debug)]
-struct Field {
+struct ItemField {
     key: String,
     scalar: Option<String>,
     /// Nested entries at the first depth; a map's key, empty for a plain entry.
@@ -62,9 +62,9 @@ struct Field {
 }
 
 #[derive(Debug, Default)]
-struct Parser {
-    model: Model,
-    section: Section,
+struct YamlParser {
+    model: MetabolicModel,
+    section: YamlSection,
     has_section: bool,
     number: u64,
     item: Option<Item>,
@@ -73,7 +73,7 @@ struct Parser {
     nested_indent: Option<usize>,
 }
 
-impl Parser {
+impl YamlParser {
     fn line(&mut self, line: &str) -> Result<(), Error> {
         let content = line.trim_start_matches(' ');
         if content.is_empty()
@@ -93,11 +93,11 @@ impl Parser {
                 self.end_item()?;
                 self.item_indent = 0;
                 self.section = match key {
-                    "metabolites" => Section::Metabolites,
-                    "reactions" => Section::Reactions,
-                    _ => Section::Other,
+                    "metabolites" => YamlSection::Metabolites,
+                    "reactions" => YamlSection::Reactions,
+                    _ => YamlSection::Other,
                 };
-                self.has_section |= self.section == Section::Reactions;
+                self.has_section |= self.section == YamlSection::Reactions;
                 return Ok(());
             }
             if entry.is_none_or(|entry| entry != "!!omap" && split_key(entry).is_none()) {
@@ -105,11 +105,11 @@ impl Parser {
             }
             if self.item_indent == 0 && entry != Some("!!omap") && self.item.is_none() {
                 // A scalar section such as `- id: yeastGEM`.
-                self.section = Section::Other;
+                self.section = YamlSection::Other;
                 return Ok(());
             }
         }
-        if self.section == Section::Other {
+        if self.section == YamlSection::Other {
             return Ok(());
         }
         match entry {
@@ -134,7 +134,7 @@ impl Parser {
         self.nested_indent = None;
         let scalar = if value.is_empty() || value == "!!omap" { None } else { Some(scalar(value)?) };
         if let Some(item) = &mut self.item {
-            item.fields.push(Field { key: key.to_owned(), scalar, nested: Vec::new() });
+            item.fields.push(ItemField { key: key.to_owned(), scalar, nested: Vec::new() });
         }
         Ok(())
     }
@@ -171,16 +171,16 @@ impl Parser {
         self.nested_indent = None;
         let Some(item) = self.item.take() else { return Ok(()) };
         match self.section {
-            Section::Metabolites => self.model.metabolites.push(item.into_metabolite()?),
-            Section::Reactions => self.model.reactions.push(item.into_reaction()?),
-            Section::Other => {}
+            YamlSection::Metabolites => self.model.metabolites.push(item.into_metabolite()?),
+            YamlSection::Reactions => self.model.reactions.push(item.into_reaction()?),
+            YamlSection::Other => {}
         }
         Ok(())
     }
 }
 
 impl Item {
-    fn field(&self, key: &str) -> Result<Option<&Field>, Error> {
+    fn field(&self, key: &str) -> Result<Option<&ItemField>, Error> {
         let mut found = self.fields.iter().filter(|field| field.key == key);
         let first = found.next();
         if found.next().is_some() {

@@ -1,9 +1,9 @@
 //! BioGRID tab3 (and tab2): TAB, a header that starts with `#`, `-` for missing values, no quoting.
 
-use super::{EdgeList, Evidence, NetworkFile, Orientation};
+use super::{EdgeCollector, Evidence, NetworkFile, Orientation};
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
+use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use knockout_data::cell::Entries;
@@ -20,14 +20,14 @@ pub fn read(
     entries: Entries,
 ) -> Result<NetworkFile, Error> {
     let columns = [
-        Column::required(["Systematic Name Interactor A"]),
-        Column::required(["Systematic Name Interactor B"]),
-        Column::required(["Official Symbol Interactor A"]),
-        Column::required(["Official Symbol Interactor B"]),
-        Column::required(["Experimental System Type"]),
+        ColumnNames::required(["Systematic Name Interactor A"]),
+        ColumnNames::required(["Systematic Name Interactor B"]),
+        ColumnNames::required(["Official Symbol Interactor A"]),
+        ColumnNames::required(["Official Symbol Interactor B"]),
+        ColumnNames::required(["Experimental System Type"]),
         // The name in tab2 is `Organism Interactor`.
-        Column::required(["Organism ID Interactor A", "Organism Interactor A"]),
-        Column::required(["Organism ID Interactor B", "Organism Interactor B"]),
+        ColumnNames::required(["Organism ID Interactor A", "Organism Interactor A"]),
+        ColumnNames::required(["Organism ID Interactor B", "Organism Interactor B"]),
     ];
     let (mut table, found) = source.table(STYLE, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
@@ -35,7 +35,7 @@ pub fn read(
     else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let mut network = EdgeList::new(name, Orientation::Undirected(entries));
+    let mut network = EdgeCollector::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();
     let organism = organism.to_string();
     while let Some(row) = table.next_row()? {

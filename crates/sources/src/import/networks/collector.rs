@@ -15,7 +15,7 @@ pub enum Orientation {
 
 /// An edge in 16 bytes: the pair as one sortable word, smaller gene first where there is no direction.
 #[derive(Debug, Clone, Copy)]
-struct Listed {
+struct ListedEdge {
     pair: u64,
     /// Twice the position in the file, plus 1 if the larger gene stood first.
     order: u32,
@@ -24,10 +24,10 @@ struct Listed {
 
 /// The edges of one network, as they are found.
 #[derive(Debug)]
-pub struct EdgeList {
+pub struct EdgeCollector {
     name: String,
     orientation: Orientation,
-    edges: Vec<Listed>,
+    edges: Vec<ListedEdge>,
     self_loops: u64,
     is_full: bool,
 }
@@ -49,7 +49,7 @@ pub struct EdgeCounts {
     pub repeated: u64,
 }
 
-impl EdgeList {
+impl EdgeCollector {
     /// Starts a network.
     pub fn new(name: impl Into<String>, orientation: Orientation) -> Self {
         Self { name: name.into(), orientation, edges: Vec::new(), self_loops: 0, is_full: false }
@@ -72,7 +72,7 @@ impl EdgeList {
             self.is_full = true;
             return;
         };
-        self.edges.push(Listed {
+        self.edges.push(ListedEdge {
             pair: u64::from(first) << 32 | u64::from(second),
             order: 2 * order + u32::from(is_flipped),
             weight,
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn build(orientation: Orientation) -> (Vec<(u32, u32, f32)>, EdgeCounts) {
-        let mut list = EdgeList::new("n", orientation);
+        let mut list = EdgeCollector::new("n", orientation);
         for (source, target, weight) in [(2, 1, 0.5), (1, 2, 0.75), (0, 3, 1.0), (3, 3, 1.0), (0, 3, 0.25)] {
             list.push(source, target, weight);
         }

@@ -1,10 +1,10 @@
 //! The adjacency text of the DANGO repository: TAB, no header, `i j weight`; i and j are line numbers, from 1, of the
 //! gene list beside it.
 
-use super::{EdgeList, NetworkFile, Orientation, name_of};
+use super::{EdgeCollector, NetworkFile, Orientation, name_of};
 use crate::import::genes::list;
 use crate::import::names::Names;
-use crate::import::read::{Quotes, Row, Separator, Style, Table};
+use crate::import::read::{Quotes, Row, Separator, Style, TextTable};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use knockout_data::cell::Entries;
@@ -24,9 +24,9 @@ pub fn read(
     let genes: Vec<String> =
         list::read(gene_list)?.into_iter().map(|listed| listed.gene.systematic).collect();
     let name = name.map_or_else(|| default_name(source.path()), str::to_owned);
-    let mut network = EdgeList::new(name, Orientation::Undirected(entries));
+    let mut network = EdgeCollector::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();
-    let mut table = Table::without_header(source.input()?, STYLE, Separator::Tab, 3)?;
+    let mut table = TextTable::without_header(source.input()?, STYLE, Separator::Tab, 3)?;
     while let Some(row) = table.next_row()? {
         tally.rows += 1;
         let (a, b) = (gene_at(&row, 0, &genes)?, gene_at(&row, 1, &genes)?);

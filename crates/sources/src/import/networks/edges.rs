@@ -1,9 +1,9 @@
 //! Any edge list: text with or without a header, a sheet, or Parquet, its columns given by name or number.
 
-use super::{EdgeList, NetworkFile, Orientation};
+use super::{EdgeCollector, NetworkFile, Orientation};
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Column, Quotes, Row, Separator, Style, Table};
+use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style, TextTable};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum Heading {
 
 /// How to read the list.
 #[derive(Debug, Clone)]
-pub struct Options<'o> {
+pub struct EdgeTableOptions<'o> {
     /// The network's name.
     pub name: &'o str,
     /// Column of the first gene.
@@ -46,7 +46,7 @@ pub struct Options<'o> {
     pub strip_end: &'o str,
 }
 
-struct Columns {
+struct EdgeColumns {
     source: usize,
     target: usize,
     weight: Option<usize>,
@@ -54,12 +54,16 @@ struct Columns {
 }
 
 /// Reads the list.
-pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, Error> {
+pub fn read(
+    source: &Source<'_>,
+    names: &Names,
+    options: &EdgeTableOptions<'_>,
+) -> Result<NetworkFile, Error> {
     let (mut table, columns) = match options.heading {
         Heading::Named => with_header(source, options)?,
         Heading::Numbered => without_header(source, options)?,
     };
-    let mut network = EdgeList::new(options.name, options.orientation);
+    let mut network = EdgeCollector::new(options.name, options.orientation);
     let mut tally = RowTally::default();
     while let Some(row) = table.next_row()? {
         tally.rows += 1;
@@ -91,25 +95,31 @@ fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, Error> {
     }
 }
 
-fn with_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), Error> {
+fn with_header<'a>(
+    source: &Source<'a>,
+    options: &EdgeTableOptions<'_>,
+) -> Result<(TextTable<'a>, EdgeColumns), Error> {
     let style = Style { format: "an edge list", separator: options.separator, quotes: Quotes::Double };
     let sources = options.source.map_or_else(|| SOURCES.to_vec(), |name| vec![name]);
     let targets = options.target.map_or_else(|| TARGETS.to_vec(), |name| vec![name]);
-    let mut columns = vec![Column::required(sources), Column::required(targets)];
+    let mut columns = vec![ColumnNames::required(sources), ColumnNames::required(targets)];
     columns.push(match options.weight {
-        Some(name) => Column::required([name]),
-        None => Column::optional(["weight"]),
+        Some(name) => ColumnNames::required([name]),
+        None => ColumnNames::optional(["weight"]),
     });
-    columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
+    columns.extend(options.filter.keys().map(|name| ColumnNames::required([name.as_str()])));
     let (table, found) = source.table(style, &columns)?;
     let (Some(first), Some(second)) = (found[0], found[1]) else {
         return Err(source.fail(fault::empty("header line")));
     };
     let filter = found[3..].iter().flatten().copied().zip(options.filter.values().cloned()).collect();
-    Ok((table, Columns { source: first, target: second, weight: found[2], filter }))
+    Ok((table, EdgeColumns { source: first, target: second, weight: found[2], filter }))
 }
 
-fn without_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), Error> {
+fn without_header<'a>(
+    source: &Source<'a>,
+    options: &EdgeTableOptions<'_>,
+) -> Result<(TextTable<'a>, EdgeColumns), Error> {
     let number = |what: &str, given: Option<&str>, usual: usize| match given.map(str::parse::<usize>) {
         None => Ok(usual),
         Some(Ok(number)) if (1..=10_000).contains(&number) => Ok(number),
@@ -132,6 +142,6 @@ fn without_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Tab
     let style = Style { format: "an edge list", separator: options.separator, quotes: Quotes::Double };
     let least = [first, second].into_iter().chain(weight).chain(filter.iter().map(|(column, _)| *column));
     let least = least.max().unwrap_or(0) + 1;
-    let table = Table::like_first_row(source.input()?, style, least)?;
-    Ok((table, Columns { source: first, target: second, weight, filter }))
+    let table = TextTable::like_first_row(source.input()?, style, least)?;
+    Ok((table, EdgeColumns { source: first, target: second, weight, filter }))
 }

@@ -1,10 +1,10 @@
 //! Regulation matrices as YEASTRACT and the inferelator write them: a line per target, a column per regulator; 0 is no
 //! edge, 1 and −1 are. The header may lack the cell above the row names.
 
-use super::{EdgeList, NetworkFile, Orientation};
+use super::{EdgeCollector, NetworkFile, Orientation};
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Quotes, Row, Style, Table};
+use crate::import::read::{Quotes, Row, Style, TextTable};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 
@@ -12,13 +12,13 @@ const STYLE: Style = Style { format: "a regulation matrix", separator: None, quo
 
 /// Reads the matrix; the value, sign included, becomes the weight. Only cells that are not 0 count as rows.
 pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFile, Error> {
-    let mut table = Table::unchecked(source.input()?, STYLE)?;
+    let mut table = TextTable::unchecked(source.input()?, STYLE)?;
     let Some(header) = table.next_row()? else {
         return Err(source.fail(fault::empty("header line")));
     };
     let mut regulators: Vec<Vec<u8>> = (0..header.width()).map(|cell| header.bytes(cell).to_vec()).collect();
     let header_width = header.width();
-    let mut network = EdgeList::new(name, Orientation::Directed);
+    let mut network = EdgeCollector::new(name, Orientation::Directed);
     let mut tally = RowTally::default();
     let mut width = None;
     while let Some(row) = table.next_row()? {

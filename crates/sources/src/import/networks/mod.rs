@@ -10,7 +10,7 @@ pub mod tflink;
 
 mod collector;
 
-pub use collector::{EdgeCounts, EdgeList, Orientation};
+pub use collector::{EdgeCollector, EdgeCounts, Orientation};
 
 use crate::import::source::RowTally;
 
@@ -18,7 +18,7 @@ use crate::import::source::RowTally;
 #[derive(Debug)]
 pub struct NetworkFile {
     /// The networks, in the requested order.
-    pub networks: Vec<EdgeList>,
+    pub networks: Vec<EdgeCollector>,
     /// Counts of rows read, kept and left out.
     pub tally: RowTally,
 }

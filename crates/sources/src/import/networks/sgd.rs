@@ -1,8 +1,8 @@
 //! SGD's `interaction_data.tab`: TAB, no header, 12 columns, physical and genetic interactions in one file.
 
-use super::{EdgeList, Evidence, NetworkFile, Orientation};
+use super::{EdgeCollector, Evidence, NetworkFile, Orientation};
 use crate::import::names::Names;
-use crate::import::read::{Quotes, Separator, Style, Table, is_missing};
+use crate::import::read::{Quotes, Separator, Style, TextTable, is_missing};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use knockout_data::cell::Entries;
@@ -22,9 +22,9 @@ pub fn read(
     evidence: Evidence,
     entries: Entries,
 ) -> Result<NetworkFile, Error> {
-    let mut network = EdgeList::new(name, Orientation::Undirected(entries));
+    let mut network = EdgeCollector::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();
-    let mut table = Table::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;
+    let mut table = TextTable::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;
     while let Some(row) = table.next_row()? {
         tally.rows += 1;
         let found = match row.text(EVIDENCE)? {

@@ -3,10 +3,10 @@
 //! `links.detailed` and `links.full` have a column per channel, `physical.links` one score alone. Several channels are
 //! read in one pass. The file lists every edge in both directions; a 0 is not an edge.
 
-use super::{EdgeList, NetworkFile, Orientation, name_of};
+use super::{EdgeCollector, NetworkFile, Orientation, name_of};
 use crate::import::fault;
 use crate::import::names::Names;
-use crate::import::read::{Column, Header, Quotes, Separator, Style};
+use crate::import::read::{ColumnNames, Header, Quotes, Separator, Style};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use knockout_data::cell::Entries;
@@ -22,7 +22,7 @@ pub const CHANNELS: [&str; 6] =
 
 /// Options of a STRING file.
 #[derive(Debug, Clone)]
-pub struct Options<'o> {
+pub struct StringOptions<'o> {
     /// Channels; empty for the six of `links.detailed`, or the combined score of a file that has no channels.
     pub channels: &'o [String],
     /// Scores below it are not edges.
@@ -38,8 +38,8 @@ pub struct Options<'o> {
 }
 
 /// Reads all channels in one pass.
-pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, Error> {
-    let ids = [Column::required(["protein1"]), Column::required(["protein2"])];
+pub fn read(source: &Source<'_>, names: &Names, options: &StringOptions<'_>) -> Result<NetworkFile, Error> {
+    let ids = [ColumnNames::required(["protein1"]), ColumnNames::required(["protein2"])];
     let (mut table, found) = source.table(STYLE, &ids)?;
     let (Some(first), Some(second)) = (found[0], found[1]) else {
         return Err(source.fail(fault::empty("header line")));
@@ -51,9 +51,9 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
         Some(prefix) => format!("{prefix}_{}", channel.name),
         None => format!("{}_{}", prefix_of(source.path()), channel.name),
     };
-    let mut networks: Vec<EdgeList> = channels
+    let mut networks: Vec<EdgeCollector> = channels
         .iter()
-        .map(|channel| EdgeList::new(name_of(channel), Orientation::Undirected(options.entries)))
+        .map(|channel| EdgeCollector::new(name_of(channel), Orientation::Undirected(options.entries)))
         .collect();
     let taxon = format!("{}.", options.taxon);
     let mut tally = RowTally::default();
@@ -96,8 +96,8 @@ struct Channel {
     threshold: u32,
 }
 
-fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, Error> {
-    let has = |name: &str| header.resolve(&[Column::required(columns_of(name))]).is_ok();
+fn channels_of(header: &Header, options: &StringOptions<'_>) -> Result<Vec<Channel>, Error> {
+    let has = |name: &str| header.resolve(&[ColumnNames::required(columns_of(name))]).is_ok();
     let wanted: Vec<String> = if !options.channels.is_empty() {
         options.channels.to_vec()
     } else if has("neighborhood") {
@@ -111,7 +111,8 @@ fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, E
             wanted.join(", ")
         )));
     }
-    let columns: Vec<Column<'_>> = wanted.iter().map(|name| Column::required(columns_of(name))).collect();
+    let columns: Vec<ColumnNames<'_>> =
+        wanted.iter().map(|name| ColumnNames::required(columns_of(name))).collect();
     let found = header.resolve(&columns)?;
     // `physical.links` is named by what it is, not by its only column.
     let label = |name: &str| if name == "combined_score" { "combined".to_owned() } else { name.to_owned() };

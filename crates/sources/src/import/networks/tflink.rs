@@ -3,10 +3,10 @@
 //! There are no systematic names in it: a gene is found by its `UniProt` accession, where aliases hold these, and by its
 //! name otherwise.
 
-use super::{EdgeList, NetworkFile, Orientation};
+use super::{EdgeCollector, NetworkFile, Orientation};
 use crate::import::fault;
 use crate::import::names::{Meaning, Names};
-use crate::import::read::{Column, Quotes, Row, Separator, Style};
+use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style};
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 
@@ -16,7 +16,7 @@ const STYLE: Style =
 /// Evidence that a row needs to count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scale {
+pub enum EvidenceScale {
     /// All of them.
     #[default]
     All,
@@ -25,20 +25,25 @@ pub enum Scale {
 }
 
 /// Reads the regulation.
-pub fn read(source: &Source<'_>, names: &Names, name: &str, scale: Scale) -> Result<NetworkFile, Error> {
+pub fn read(
+    source: &Source<'_>,
+    names: &Names,
+    name: &str,
+    scale: EvidenceScale,
+) -> Result<NetworkFile, Error> {
     let columns = [
-        Column::required(["UniprotID.TF"]),
-        Column::required(["UniprotID.Target"]),
-        Column::required(["Name.TF"]),
-        Column::required(["Name.Target"]),
-        Column::required(["Small-scale.evidence"]),
+        ColumnNames::required(["UniprotID.TF"]),
+        ColumnNames::required(["UniprotID.Target"]),
+        ColumnNames::required(["Name.TF"]),
+        ColumnNames::required(["Name.Target"]),
+        ColumnNames::required(["Small-scale.evidence"]),
     ];
     let (mut table, found) = source.table(STYLE, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[accession_tf, accession_target, name_tf, name_target, evidence] = found.as_slice() else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let mut network = EdgeList::new(name, Orientation::Directed);
+    let mut network = EdgeCollector::new(name, Orientation::Directed);
     let mut tally = RowTally::default();
     while let Some(row) = table.next_row()? {
         tally.rows += 1;
@@ -47,7 +52,7 @@ pub fn read(source: &Source<'_>, names: &Names, name: &str, scale: Scale) -> Res
             "No" => false,
             _ => return Err(row.bad(evidence, "Yes or No")),
         };
-        if scale == Scale::Small && !is_small {
+        if scale == EvidenceScale::Small && !is_small {
             tally.skip("no small-scale evidence");
             continue;
         }

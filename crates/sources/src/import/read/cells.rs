@@ -44,10 +44,10 @@ pub enum Quotes {
 }
 
 /// A cell as a range of the line's bytes.
-pub(super) type Span = (u32, u32);
+pub(super) type CellSpan = (u32, u32);
 
 /// Text, cells and line of a row.
-pub(super) type Cells<'r> = (&'r [u8], &'r [Span], u64);
+pub(super) type Cells<'r> = (&'r [u8], &'r [CellSpan], u64);
 
 /// A quote was opened and not closed.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ pub(super) fn split(
     line: &[u8],
     separator: u8,
     quotes: Quotes,
-    cells: &mut Vec<Span>,
+    cells: &mut Vec<CellSpan>,
     scratch: &mut Vec<u8>,
 ) -> Result<bool, OpenQuote> {
     cells.clear();
@@ -80,7 +80,7 @@ pub(super) fn split(
 fn split_quoted(
     line: &[u8],
     separator: u8,
-    cells: &mut Vec<Span>,
+    cells: &mut Vec<CellSpan>,
     scratch: &mut Vec<u8>,
 ) -> Result<(), OpenQuote> {
     scratch.clear();
@@ -134,7 +134,7 @@ mod tests {
         let moved = split(line.as_bytes(), separator, Quotes::Double, &mut spans, &mut scratch).ok()?;
         let text = if moved { &scratch[..] } else { line.as_bytes() };
         let cell =
-            |&(from, to): &Span| String::from_utf8_lossy(&text[from as usize..to as usize]).into_owned();
+            |&(from, to): &CellSpan| String::from_utf8_lossy(&text[from as usize..to as usize]).into_owned();
         Some(spans.iter().map(cell).collect())
     }
 

@@ -5,14 +5,14 @@ use knockout_base::error::Error;
 
 /// A column that is looked for, under any of several names.
 #[derive(Debug, Clone)]
-pub struct Column<'n> {
+pub struct ColumnNames<'n> {
     names: Vec<&'n str>,
     is_required: bool,
     /// Advice if it is missing, after a semicolon.
     help: &'static str,
 }
 
-impl<'n> Column<'n> {
+impl<'n> ColumnNames<'n> {
     /// A column that must be there under one of these names.
     pub fn required(names: impl Into<Vec<&'n str>>) -> Self {
         Self { names: names.into(), is_required: true, help: "" }
@@ -58,12 +58,12 @@ impl Header {
     }
 
     /// Number of the columns that are present.
-    pub(super) fn matches(&self, columns: &[Column<'_>]) -> usize {
+    pub(super) fn matches(&self, columns: &[ColumnNames<'_>]) -> usize {
         columns.iter().filter(|column| self.position(column).is_some()).count()
     }
 
     /// The position of every column looked for; an error if a required one is missing or any stands there twice.
-    pub fn resolve(&self, columns: &[Column<'_>]) -> Result<Vec<Option<usize>>, Error> {
+    pub fn resolve(&self, columns: &[ColumnNames<'_>]) -> Result<Vec<Option<usize>>, Error> {
         let positions: Vec<Option<usize>> = columns.iter().map(|column| self.position(column)).collect();
         let missing: Vec<String> = columns
             .iter()
@@ -87,7 +87,7 @@ impl Header {
         Ok(positions)
     }
 
-    fn position(&self, column: &Column<'_>) -> Option<usize> {
+    fn position(&self, column: &ColumnNames<'_>) -> Option<usize> {
         column
             .names
             .iter()
@@ -113,23 +113,23 @@ mod tests {
     fn case_space_and_hash_do_not_matter() {
         let header = header(&["#BioGRID  ID", "Query Strain ID", "x"]);
         let found = header.resolve(&[
-            Column::required(["query strain id"]),
-            Column::optional(["y", "X"]),
-            Column::optional(["z"]),
-            Column::required(["biogrid id"]),
+            ColumnNames::required(["query strain id"]),
+            ColumnNames::optional(["y", "X"]),
+            ColumnNames::optional(["z"]),
+            ColumnNames::required(["biogrid id"]),
         ]);
         assert_eq!(found.unwrap(), [Some(1), Some(2), None, Some(0)]);
     }
 
     #[test]
     fn a_missing_column_lists_the_header() {
-        let error = header(&["a", "b"]).resolve(&[Column::required(["c", "d"])]).unwrap_err();
+        let error = header(&["a", "b"]).resolve(&[ColumnNames::required(["c", "d"])]).unwrap_err();
         assert_eq!(error.to_string(), "missing column \"c or d\" (have: \"a\", \"b\")");
     }
 
     #[test]
     fn a_column_that_stands_there_twice_is_refused() {
-        let error = header(&["a", "b", "A"]).resolve(&[Column::required(["a"])]).unwrap_err();
+        let error = header(&["a", "b", "A"]).resolve(&[ColumnNames::required(["a"])]).unwrap_err();
         assert_eq!(error.to_string(), "\"a\" is not a column name that stands in the header once");
     }
 }

@@ -28,7 +28,7 @@ impl std::fmt::Debug for Tally {
 }
 
 /// Bytes of a file on their way to a parser.
-pub struct Input<'a> {
+pub struct InputBytes<'a> {
     path: PathBuf,
     tally: Tally,
     stream: Box<dyn Read + 'a>,
@@ -36,13 +36,13 @@ pub struct Input<'a> {
     looks_like: Option<&'static str>,
 }
 
-impl std::fmt::Debug for Input<'_> {
+impl std::fmt::Debug for InputBytes<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Input").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-impl<'a> Input<'a> {
+impl<'a> InputBytes<'a> {
     /// Opens a file; `advance` receives the number of bytes read from disk.
     pub fn open(path: &Path, advance: &'a dyn Fn(u64)) -> Result<Self, Error> {
         let file = File::open(path).map_err(|error| fault::open(error).in_file(path))?;
@@ -62,7 +62,7 @@ impl<'a> Input<'a> {
     fn new(path: &Path, raw: impl Read + 'a, advance: &'a dyn Fn(u64)) -> Result<Self, Error> {
         let fail = |error| fault::read(error).in_file(path);
         let tally = Tally::default();
-        let counted = Counted { raw, tally: tally.clone(), advance };
+        let counted = HashingReader { raw, tally: tally.clone(), advance };
         let (start, stream) = peek(counted).map_err(fail)?;
         let (start, stream): (Vec<u8>, Box<dyn Read + 'a>) = if start.starts_with(&[0x1f, 0x8b]) {
             let unpacked = Unpacked(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, stream)));
@@ -111,7 +111,7 @@ impl<'a> Input<'a> {
 pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, Error> {
     let tally = Tally::default();
     let raw = File::open(path).map_err(|error| fault::open(error).in_file(path))?;
-    let mut counted = Counted { raw, tally: tally.clone(), advance };
+    let mut counted = HashingReader { raw, tally: tally.clone(), advance };
     io::copy(&mut counted, &mut io::sink()).map_err(|error| fault::read(error).in_file(path))?;
     Ok(tally)
 }
@@ -145,13 +145,13 @@ fn looks_like(start: &[u8]) -> Option<&'static str> {
 }
 
 /// Hashes and counts what passes.
-struct Counted<'a, R> {
+struct HashingReader<'a, R> {
     raw: R,
     tally: Tally,
     advance: &'a dyn Fn(u64),
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for HashingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.raw.read(buffer)?;
         self.tally.0.borrow_mut().update(&buffer[..count]);

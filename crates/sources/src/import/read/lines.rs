@@ -1,6 +1,6 @@
 //! Lines with their numbers, of bounded length.
 
-use super::input::{Input, read_error};
+use super::input::{InputBytes, read_error};
 use crate::import::fault;
 use knockout_base::error::Error;
 use std::io::Read;
@@ -31,7 +31,7 @@ impl std::fmt::Debug for Lines<'_> {
 
 impl<'a> Lines<'a> {
     /// Starts at the first line; `expected` names the format for files that are recognisably something else.
-    pub(crate) fn new(input: Input<'a>, expected: &str) -> Result<Self, Error> {
+    pub(crate) fn new(input: InputBytes<'a>, expected: &str) -> Result<Self, Error> {
         let (path, stream) = input.expect_text(expected)?;
         Ok(Self { path, stream, buffer: vec![0; 1 << 17], start: 0, end: 0, is_end: false, number: 0 })
     }

@@ -16,12 +16,12 @@ mod unpacked;
 mod utf16;
 
 pub use cells::{Quotes, Separator};
-pub use header::Column;
+pub use header::ColumnNames;
 pub(crate) use header::Header;
-pub use input::{Input, Tally};
+pub use input::{InputBytes, Tally};
 pub(crate) use input::{hash_whole, read_error};
 pub(crate) use lines::Lines;
 pub(crate) use lines::shown;
 pub use row::Row;
 pub(crate) use row::is_missing;
-pub use table::{Style, Table};
+pub use table::{Style, TextTable};

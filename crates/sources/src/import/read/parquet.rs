@@ -1,6 +1,6 @@
 //! A Parquet file as rows of text cells: only the requested columns are decoded.
 
-use super::cells::{Cells, Span};
+use super::cells::{CellSpan, Cells};
 use super::header::Header;
 use crate::import::fault;
 use knockout_base::error::Error;
@@ -16,7 +16,7 @@ pub(super) struct ParquetRows {
     width: usize,
     number: u64,
     text: String,
-    cells: Vec<Span>,
+    cells: Vec<CellSpan>,
 }
 
 fn open(path: &Path) -> Result<File, Error> {

@@ -1,6 +1,6 @@
 //! One row of a table, its cells as text and numbers; every error names the line.
 
-use super::cells::Span;
+use super::cells::CellSpan;
 use super::header::Header;
 use super::lines::shown;
 use crate::import::fault;
@@ -13,7 +13,7 @@ pub struct Row<'r> {
     pub(super) path: &'r Path,
     pub(super) header: &'r Header,
     pub(super) text: &'r [u8],
-    pub(super) cells: &'r [Span],
+    pub(super) cells: &'r [CellSpan],
     pub(super) line: u64,
 }
 

@@ -3,7 +3,7 @@
 //! The workbook's reader borrows the workbook, so it lives in a thread of its own that hands over rows a block at a
 //! time; the blocks are bounded, and so is what a decoder's panic can do.
 
-use super::cells::{Cells, Span};
+use super::cells::{CellSpan, Cells};
 use super::unpacked::unpacked_bytes;
 use crate::import::fault::{self, BoxedError};
 use calamine::{DataRef, Reader as _, Xlsx};
@@ -30,7 +30,7 @@ const MAX_COLUMNS: u32 = 16_384;
 struct SheetRow {
     number: u64,
     text: Vec<u8>,
-    cells: Vec<Span>,
+    cells: Vec<CellSpan>,
 }
 
 enum Message {

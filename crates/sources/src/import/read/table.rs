@@ -1,8 +1,8 @@
 //! A table, row by row, from text, a sheet or Parquet.
 
-use super::cells::{self, Cells, Quotes, Separator, Span};
-use super::header::{Column, Header, TITLE_LINES};
-use super::input::Input;
+use super::cells::{self, CellSpan, Cells, Quotes, Separator};
+use super::header::{ColumnNames, Header, TITLE_LINES};
+use super::input::InputBytes;
 use super::lines::Lines;
 use super::parquet::ParquetRows;
 use super::row::Row;
@@ -24,14 +24,14 @@ pub struct Style {
 
 /// Rows of cells under a header, or without one.
 #[derive(Debug)]
-pub struct Table<'a> {
+pub struct TextTable<'a> {
     path: PathBuf,
     header: Header,
-    rows: Rows<'a>,
+    rows: TableRows<'a>,
 }
 
 #[derive(Debug)]
-enum Rows<'a> {
+enum TableRows<'a> {
     Text(TextRows<'a>),
     Sheet(SheetRows),
     Parquet(Box<ParquetRows>),
@@ -51,17 +51,17 @@ struct TextRows<'a> {
     least: Option<usize>,
     /// Whether the lines read now may be titles above the header.
     is_above_header: bool,
-    cells: Vec<Span>,
+    cells: Vec<CellSpan>,
     scratch: Vec<u8>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TextTable<'a> {
     /// Opens a file of any packing and finds the columns under a header; `sheet` chooses one of a workbook.
     pub fn open(
         path: &Path,
         style: Style,
         sheet: Option<&str>,
-        columns: &[Column<'_>],
+        columns: &[ColumnNames<'_>],
         advance: &'a dyn Fn(u64),
     ) -> Result<(Self, Vec<Option<usize>>, super::Tally), Error> {
         let mut start = [0; 4];
@@ -71,7 +71,8 @@ impl<'a> Table<'a> {
         match &start {
             b"PK\x03\x04" if is_long => {
                 let tally = super::input::hash_whole(path, advance)?;
-                let (table, found) = Self::headed(path, Rows::Sheet(SheetRows::open(path, sheet)?), columns)?;
+                let (table, found) =
+                    Self::headed(path, TableRows::Sheet(SheetRows::open(path, sheet)?), columns)?;
                 Ok((table, found, tally))
             }
             b"PAR1" => {
@@ -79,11 +80,11 @@ impl<'a> Table<'a> {
                 let header = ParquetRows::header(path)?;
                 let found = header.resolve(columns).map_err(|kind| kind.in_file(path))?;
                 let rows = ParquetRows::open(path, &found)?;
-                let rows = Rows::Parquet(Box::new(rows));
+                let rows = TableRows::Parquet(Box::new(rows));
                 Ok((Self { path: path.to_owned(), header, rows }, found, tally))
             }
             _ => {
-                let input = Input::open(path, advance)?;
+                let input = InputBytes::open(path, advance)?;
                 let tally = input.tally();
                 let (table, found) = Self::with_header(input, style, columns)?;
                 Ok((table, found, tally))
@@ -93,19 +94,19 @@ impl<'a> Table<'a> {
 
     /// A text table whose columns are found by name. Lines above the header are passed over.
     pub(crate) fn with_header(
-        input: Input<'a>,
+        input: InputBytes<'a>,
         style: Style,
-        columns: &[Column<'_>],
+        columns: &[ColumnNames<'_>],
     ) -> Result<(Self, Vec<Option<usize>>), Error> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.is_above_header = true;
-        Self::headed(&path, Rows::Text(rows), columns)
+        Self::headed(&path, TableRows::Text(rows), columns)
     }
 
     /// A text table without a header; every row must have `width` cells.
     pub(crate) fn without_header(
-        input: Input<'a>,
+        input: InputBytes<'a>,
         style: Style,
         separator: Separator,
         width: usize,
@@ -114,27 +115,27 @@ impl<'a> Table<'a> {
         let mut rows = TextRows::new(input, style)?;
         rows.last = separator;
         rows.width = Some(width);
-        Ok(Self { path, header: Header::default(), rows: Rows::Text(rows) })
+        Ok(Self { path, header: Header::default(), rows: TableRows::Text(rows) })
     }
 
     /// A text table without a header whose rows may have any number of cells.
-    pub fn unchecked(input: Input<'a>, style: Style) -> Result<Self, Error> {
+    pub fn unchecked(input: InputBytes<'a>, style: Style) -> Result<Self, Error> {
         let path = input.path().to_owned();
-        Ok(Self { path, header: Header::default(), rows: Rows::Text(TextRows::new(input, style)?) })
+        Ok(Self { path, header: Header::default(), rows: TableRows::Text(TextRows::new(input, style)?) })
     }
 
     /// A text table without a header whose rows have as many cells as the first, and at least `least`.
-    pub(crate) fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, Error> {
+    pub(crate) fn like_first_row(input: InputBytes<'a>, style: Style, least: usize) -> Result<Self, Error> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.least = Some(least);
-        Ok(Self { path, header: Header::default(), rows: Rows::Text(rows) })
+        Ok(Self { path, header: Header::default(), rows: TableRows::Text(rows) })
     }
 
     fn headed(
         path: &Path,
-        rows: Rows<'a>,
-        columns: &[Column<'_>],
+        rows: TableRows<'a>,
+        columns: &[ColumnNames<'_>],
     ) -> Result<(Self, Vec<Option<usize>>), Error> {
         let mut table = Self { path: path.to_owned(), header: Header::default(), rows };
         let mut best: Option<(usize, u64, Header)> = None;
@@ -175,17 +176,17 @@ impl<'a> Table<'a> {
     /// The next row that is not blank.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Error> {
         let found = match &mut self.rows {
-            Rows::Text(rows) => rows.next_cells()?,
-            Rows::Sheet(rows) => rows.next_cells(&self.path)?,
-            Rows::Parquet(rows) => rows.next_cells(&self.path)?,
+            TableRows::Text(rows) => rows.next_cells()?,
+            TableRows::Sheet(rows) => rows.next_cells(&self.path)?,
+            TableRows::Parquet(rows) => rows.next_cells(&self.path)?,
         };
         Ok(found.map(|(text, cells, line)| Row { path: &self.path, header: &self.header, text, cells, line }))
     }
 }
 
-impl Rows<'_> {
+impl TableRows<'_> {
     fn settle(&mut self, width: usize) {
-        if let Rows::Text(rows) = self {
+        if let TableRows::Text(rows) = self {
             rows.width = Some(width);
             rows.is_above_header = false;
         }
@@ -193,7 +194,7 @@ impl Rows<'_> {
 }
 
 impl<'a> TextRows<'a> {
-    fn new(input: Input<'a>, style: Style) -> Result<Self, Error> {
+    fn new(input: InputBytes<'a>, style: Style) -> Result<Self, Error> {
         Ok(Self {
             lines: Lines::new(input, style.format)?,
             separator: style.separator,

@@ -2,10 +2,10 @@
 //!
 //! A variant is a format and a field an option, with the type that serde reads: `tagged` and `spec` derive both spellings from it.
 
-use crate::import::annotations::Sizes;
+use crate::import::annotations::TermSizes;
 use crate::import::annotations::gaf::Aspect;
 use crate::import::networks::Evidence;
-use crate::import::networks::tflink::Scale;
+use crate::import::networks::tflink::EvidenceScale;
 use crate::import::read::Separator;
 use crate::import::screens::Alleles;
 use knockout_data::cell::Entries;
@@ -191,7 +191,7 @@ pub enum NetworkSource {
         file: PathBuf,
         /// All rows, or those with small-scale evidence.
         #[serde(default)]
-        scale: Scale,
+        scale: EvidenceScale,
         /// The network's name; `tflink` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
@@ -395,12 +395,12 @@ impl AnnotationSource {
     }
 
     /// Returns the requested name, and how many genes a term must have.
-    pub(crate) fn wanted(&self) -> (Option<&str>, Sizes) {
+    pub(crate) fn wanted(&self) -> (Option<&str>, TermSizes) {
         let (Self::Table { name, min_genes, max_genes, .. }
         | Self::Gmt { name, min_genes, max_genes, .. }
         | Self::Json { name, min_genes, max_genes, .. }
         | Self::Gaf { name, min_genes, max_genes, .. }) = self;
-        (name.as_deref(), Sizes { least: *min_genes, most: *max_genes })
+        (name.as_deref(), TermSizes { least: *min_genes, most: *max_genes })
     }
 }
 

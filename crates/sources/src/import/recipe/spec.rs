@@ -47,7 +47,7 @@ fn split_options(text: &str) -> (&str, Vec<(&str, &str)>) {
 }
 
 /// Adds an option; `thresholds.database=700` adds to the table `thresholds`.
-fn insert<'a>(options: &mut Options<'a>, key: &'a str, text: &'a str) -> Result<(), String> {
+fn insert<'a>(options: &mut OptionFields<'a>, key: &'a str, text: &'a str) -> Result<(), String> {
     let value = OptionValue::Text { key, text };
     let (name, inner) = key.split_once('.').map_or((key, None), |(name, inner)| (name, Some(inner)));
     let existing = options.iter_mut().find(|(existing, _)| *existing == name).map(|(_, value)| value);
@@ -62,13 +62,13 @@ fn insert<'a>(options: &mut Options<'a>, key: &'a str, text: &'a str) -> Result<
     Ok(())
 }
 
-type Options<'a> = Vec<(&'a str, OptionValue<'a>)>;
+type OptionFields<'a> = Vec<(&'a str, OptionValue<'a>)>;
 
 /// The value of an option: a text, or a text for each channel or column.
 #[derive(Debug, Clone)]
 enum OptionValue<'a> {
     Text { key: &'a str, text: &'a str },
-    Table(Options<'a>),
+    Table(OptionFields<'a>),
 }
 
 impl OptionValue<'_> {

@@ -4,7 +4,7 @@ use super::Importer;
 use crate::import::annotations::{gaf, gmt, json, table as annotation_table};
 use crate::import::features::{self, FeatureFile};
 use crate::import::genes::NamedGenes;
-use crate::import::lmdb::{self, IndexSplit, Rows};
+use crate::import::lmdb::{self, IndexSplit, RecordRows};
 use crate::import::metabolism::{sbml, yaml};
 use crate::import::names::Names;
 use crate::import::networks::{
@@ -14,7 +14,7 @@ use crate::import::recipe::{AnnotationSource, FeatureSource, MetabolismSource, N
 use crate::import::report::{
     AnnotationReport, FeatureReport, MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport,
 };
-use crate::import::screens::{Choice, Collector, ScreenCounts, Sink, emap, sga, table};
+use crate::import::screens::{MeasurementCollector, RowChoice, ScreenCounts, ScreenSink, emap, sga, table};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, GeneTable, Metabolism, Network};
@@ -22,7 +22,7 @@ use knockout_data::screen::Part;
 use std::path::PathBuf;
 
 /// Input of the splits from a screen: the row of each record, and the split files.
-pub(super) type Records = (Rows, Vec<PathBuf>);
+pub(super) type ScreenRecords = (RecordRows, Vec<PathBuf>);
 
 impl Importer<'_> {
     pub(super) fn network(
@@ -60,7 +60,7 @@ impl Importer<'_> {
         };
         match given {
             NetworkSource::String { channels, threshold, thresholds, name, taxon, entries, .. } => {
-                let options = string::Options {
+                let options = string::StringOptions {
                     channels,
                     threshold: *threshold,
                     thresholds,
@@ -106,7 +106,7 @@ impl Importer<'_> {
                 entries,
             } => {
                 let name = name.clone().unwrap_or_else(|| name_of(file));
-                let options = edges::Options {
+                let options = edges::EdgeTableOptions {
                     name: &name,
                     source: from.as_deref(),
                     target: target.as_deref(),
@@ -206,7 +206,7 @@ impl Importer<'_> {
             AnnotationSource::Gmt { .. } => gmt::read(&source, names)?,
             AnnotationSource::Json { .. } => json::read(&source, names)?,
             AnnotationSource::Gaf { aspect, evidence, without, .. } => {
-                let options = gaf::Options { aspect, evidence, without: without.as_deref() };
+                let options = gaf::GafOptions { aspect, evidence, without: without.as_deref() };
                 gaf::read(&source, names, &options)?
             }
         };
@@ -233,12 +233,12 @@ impl Importer<'_> {
         given: &ScreenSource,
         names: &Names,
         genes: &GeneTable,
-        collector: &mut Collector,
-    ) -> Result<Option<Records>, Error> {
+        collector: &mut MeasurementCollector,
+    ) -> Result<Option<ScreenRecords>, Error> {
         let file = given.file();
         let source = self.source(file);
         let label = label_of(given);
-        let sink = Sink::new(names, genes, self.choice(given, &label), collector);
+        let sink = ScreenSink::new(names, genes, self.choice(given, &label), collector);
         let mut records = None;
         let counts = match given {
             ScreenSource::Torchcell { splits, .. } => {
@@ -272,18 +272,18 @@ impl Importer<'_> {
     /// Adds the genes that a screen's rows name; gives how many rows it has.
     pub(super) fn screen_genes(&self, given: &ScreenSource, named: &mut NamedGenes) -> Result<u64, Error> {
         let label = label_of(given);
-        let sink = Sink::of_genes(self.choice(given, &label), named);
+        let sink = ScreenSink::of_genes(self.choice(given, &label), named);
         Ok(read_rows(&self.source(given.file()), sink, given)?.tally.rows)
     }
 
-    fn choice<'c>(&self, given: &'c ScreenSource, label: &'c str) -> Choice<'c> {
+    fn choice<'c>(&self, given: &'c ScreenSource, label: &'c str) -> RowChoice<'c> {
         let (alleles, orders) = choice_of(given);
-        Choice { source: label, alleles: alleles.unwrap_or(self.recipe.alleles), orders }
+        RowChoice { source: label, alleles: alleles.unwrap_or(self.recipe.alleles), orders }
     }
 
     pub(super) fn splits(
         &mut self,
-        records: &[Records],
+        records: &[ScreenRecords],
         sample_count: usize,
     ) -> Result<Vec<IndexSplit>, Error> {
         let mut splits = Vec::new();
@@ -307,7 +307,7 @@ impl Importer<'_> {
 }
 
 /// Reads a screen that is a table of some kind.
-fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, Error> {
+fn read_rows(source: &Source<'_>, sink: ScreenSink<'_>, given: &ScreenSource) -> Result<ScreenCounts, Error> {
     match given {
         ScreenSource::Kuzmin2018 { .. } => sga::read_kuzmin(source, sink),
         ScreenSource::Kuzmin2020 { sheet, .. } => {
@@ -324,7 +324,11 @@ fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Resul
     }
 }
 
-fn read_table(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, Error> {
+fn read_table(
+    source: &Source<'_>,
+    sink: ScreenSink<'_>,
+    given: &ScreenSource,
+) -> Result<ScreenCounts, Error> {
     let ScreenSource::Table {
         genes,
         query,
@@ -341,7 +345,7 @@ fn read_table(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Resu
     else {
         return Ok(ScreenCounts::default());
     };
-    let options = table::Options {
+    let options = table::ScoreTableOptions {
         genes,
         query: *query,
         score,

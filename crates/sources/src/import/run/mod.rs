@@ -11,7 +11,7 @@ use crate::import::lmdb::{self, IndexSplit};
 use crate::import::names::{Names, Rank};
 use crate::import::recipe::{AliasSource, GeneSource, Recipe, ScreenSource};
 use crate::import::report::{GeneReport, Report, SampleReport};
-use crate::import::screens::Collector;
+use crate::import::screens::MeasurementCollector;
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, Gene, GeneId, GenePositions, GeneTable};
@@ -78,7 +78,7 @@ impl<'a> Importer<'a> {
         for source in &self.recipe.annotations {
             annotations.push(self.annotations(source, &names, genes.len())?);
         }
-        let mut collector = Collector::new(self.recipe.duplicates);
+        let mut collector = MeasurementCollector::new(self.recipe.duplicates);
         let mut records = Vec::new();
         for source in &self.recipe.screens {
             records.extend(self.screen(source, &names, &genes, &mut collector)?);

@@ -2,7 +2,7 @@
 //! they first appear.
 
 use super::repeats::{Repeated, repeats_of};
-use super::strain::{AlleleKey, Kind};
+use super::strain::{AlleleKey, PerturbationKind};
 use super::ttest;
 use crate::import::fault;
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -73,7 +73,7 @@ impl Mean {
 }
 
 #[derive(Debug)]
-struct Group {
+struct SampleGroup {
     genes: SmallVec<[u32; 3]>,
     /// Whether each of the sorted genes is the query's, one bit each.
     query: u32,
@@ -93,7 +93,7 @@ struct Group {
     is_repeated: bool,
 }
 
-impl Group {
+impl SampleGroup {
     /// Returns the first measurement, before others are merged.
     fn measurement(&self, row: u32) -> Repeated {
         Repeated { row, source: self.source, alleles: self.alleles, score: self.score.value }
@@ -102,9 +102,9 @@ impl Group {
 
 /// Collects measurements. Memory grows with the distinct samples, not with the rows.
 #[derive(Debug)]
-pub struct Collector {
+pub struct MeasurementCollector {
     duplicates: Duplicates,
-    groups: Vec<Group>,
+    groups: Vec<SampleGroup>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
     kinds: Vec<String>,
@@ -119,7 +119,7 @@ pub struct Collector {
 /// The most genes a sample may have.
 pub(crate) const MAX_GENES: usize = 32;
 
-impl Collector {
+impl MeasurementCollector {
     /// Starts without samples.
     pub fn new(duplicates: Duplicates) -> Self {
         Self {
@@ -186,7 +186,7 @@ impl Collector {
         }
         let row =
             u32::try_from(groups.len()).map_err(|_too_many| fault::too_many("samples", u32::MAX as usize))?;
-        let mut group = Group {
+        let mut group = SampleGroup {
             genes: sorted,
             query,
             kind,
@@ -275,8 +275,8 @@ impl Collector {
     /// How well measurements of the same genes agree: between sources, and within each. A kind that a source does not tell may be any,
     /// so that such a measurement also repeats those of other sources whose kind is known.
     pub fn repeats(&self) -> Vec<Repeats> {
-        let unspecified = self.kinds.iter().position(|kind| kind == Kind::Unspecified.name());
-        let is_unspecified = |group: &Group| Some(usize::from(group.kind)) == unspecified;
+        let unspecified = self.kinds.iter().position(|kind| kind == PerturbationKind::Unspecified.name());
+        let is_unspecified = |group: &SampleGroup| Some(usize::from(group.kind)) == unspecified;
         let mut untold: BTreeMap<&[u32], u32> = BTreeMap::new();
         if self.kinds.len() > 1 {
             let rows = self.groups.iter().zip(0..).filter(|(group, _)| is_unspecified(group));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     fn collect(duplicates: Duplicates, rows: &[(Measurement<'_>, &str)]) -> Samples {
-        let mut collector = Collector::new(duplicates);
+        let mut collector = MeasurementCollector::new(duplicates);
         for (row, source) in rows {
             collector.push(row, source, &table()).unwrap();
         }
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_repeat_is_an_error_when_asked_to() {
-        let mut collector = Collector::new(Duplicates::Error);
+        let mut collector = MeasurementCollector::new(Duplicates::Error);
         collector.push(&ONE, "x", &table()).unwrap();
         let error = collector.push(&ONE, "y", &table()).unwrap_err();
         assert_eq!(

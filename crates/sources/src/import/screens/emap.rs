@@ -3,18 +3,18 @@
 //! The matrix is symmetric, so no gene is the query. An empty allele leaves the kind of perturbation open.
 
 use super::ScreenCounts;
-use super::sink::{NumberColumns, Sink};
-use super::strain::{Allele, Kind, Perturbation};
+use super::sink::{NumberColumns, ScreenSink};
+use super::strain::{Allele, Perturbation, PerturbationKind};
 use crate::import::fault;
-use crate::import::read::{Column, Quotes, Style};
+use crate::import::read::{ColumnNames, Quotes, Style};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 
 /// Reads the pairs.
-pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
+pub fn read(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCounts, Error> {
     let style = Style { format: "an E-MAP pair table", separator: None, quotes: Quotes::Double };
     let columns =
-        ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| Column::required([name]));
+        ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| ColumnNames::required([name]));
     let (mut table, found) = source.table(style, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[gene_a, allele_a, gene_b, allele_b, score] = found.as_slice() else {
@@ -34,11 +34,11 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Err
 
 /// `DELETION` and `DAMP` are kinds of their own. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
 /// mutant: both are alleles of the gene they are listed under.
-fn kind_of(allele: &str) -> Kind {
+fn kind_of(allele: &str) -> PerturbationKind {
     match allele.to_ascii_uppercase().as_str() {
-        "" => Kind::Unspecified,
-        "DELETION" => Kind::Deletion,
-        "DAMP" => Kind::Damp,
-        _ => Kind::Allele,
+        "" => PerturbationKind::Unspecified,
+        "DELETION" => PerturbationKind::Deletion,
+        "DAMP" => PerturbationKind::Damp,
+        _ => PerturbationKind::Allele,
     }
 }

@@ -10,8 +10,8 @@ pub mod table;
 mod ttest;
 
 pub(crate) use collector::Measurement;
-pub use collector::{Collector, Duplicates};
-pub use sink::{Choice, ScreenCounts, Sink};
+pub use collector::{Duplicates, MeasurementCollector};
+pub use sink::{RowChoice, ScreenCounts, ScreenSink};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,6 @@ pub enum Alleles {
 impl Alleles {
     /// Whether a sample of this kind is imported.
     pub fn takes(self, kind: &str) -> bool {
-        self == Self::All || kind == strain::Kind::Deletion.name()
+        self == Self::All || kind == strain::PerturbationKind::Deletion.name()
     }
 }

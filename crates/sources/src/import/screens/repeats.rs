@@ -18,7 +18,7 @@ pub(super) struct Repeated {
 }
 
 /// Scores of first and second measurements, by the names of their sources and by their alleles.
-type Pairs<'n> = BTreeMap<(&'n str, &'n str, RepeatAlleles), (Vec<f64>, Vec<f64>)>;
+type RepeatPairs<'n> = BTreeMap<(&'n str, &'n str, RepeatAlleles), (Vec<f64>, Vec<f64>)>;
 
 /// Scores of one source for one group, by allele in the order of first appearance.
 type ByAllele = Vec<(Option<AlleleKey>, Vec<f64>)>;
@@ -43,7 +43,7 @@ pub(super) fn repeats_of<'n>(
             None => of_source.push((measured.alleles, vec![measured.score])),
         }
     }
-    let mut pairs = Pairs::new();
+    let mut pairs = RepeatPairs::new();
     let mut note = |a: &'n str, b: &'n str, (alleles, first, second): (RepeatAlleles, f64, f64)| {
         let (key, first, second) =
             if a <= b { ((a, b, alleles), first, second) } else { ((b, a, alleles), second, first) };

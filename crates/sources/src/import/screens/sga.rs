@@ -5,10 +5,10 @@
 //! remain must match the row.
 
 use super::ScreenCounts;
-use super::sink::{NumberColumns, Sink};
+use super::sink::{NumberColumns, ScreenSink};
 use super::strain::{Allele, Perturbation, StrainId};
 use crate::import::fault;
-use crate::import::read::{Column, Quotes, Row, Separator, Style};
+use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use smallvec::SmallVec;
@@ -17,18 +17,18 @@ use smallvec::SmallVec;
 pub(crate) const NEUTRAL: &str = "YDL227C";
 
 /// Reads a Kuzmin table: Data S1 or S2 of 2018, table S1 or S3 of 2020.
-pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
+pub fn read_kuzmin(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCounts, Error> {
     let style = Style { format: "a Kuzmin table", separator: Some(Separator::Tab), quotes: Quotes::Double };
     let columns = [
-        Column::required(["Query strain ID"]),
-        Column::required(["Query allele name"]),
-        Column::required(["Array strain ID"]),
-        Column::required(["Array allele name"]),
-        Column::required(["Combined mutant type"]),
-        Column::required(["Adjusted genetic interaction score (epsilon or tau)"]),
-        Column::required(["P-value"]),
-        Column::optional(["Combined mutant fitness", "Double/triple mutant fitness"]),
-        Column::optional([
+        ColumnNames::required(["Query strain ID"]),
+        ColumnNames::required(["Query allele name"]),
+        ColumnNames::required(["Array strain ID"]),
+        ColumnNames::required(["Array allele name"]),
+        ColumnNames::required(["Combined mutant type"]),
+        ColumnNames::required(["Adjusted genetic interaction score (epsilon or tau)"]),
+        ColumnNames::required(["P-value"]),
+        ColumnNames::optional(["Combined mutant fitness", "Double/triple mutant fitness"]),
+        ColumnNames::optional([
             "Combined mutant fitness standard deviation",
             "Double/triple mutant fitness standard deviation",
         ]),
@@ -77,19 +77,19 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
 }
 
 /// Reads a Costanzo 2016 table: `SGA_NxN.txt` and its sisters.
-pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
+pub fn read_costanzo(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCounts, Error> {
     let style =
         Style { format: "a Costanzo SGA table", separator: Some(Separator::Tab), quotes: Quotes::Double };
     let columns = [
-        Column::required(["Query Strain ID"]),
-        Column::required(["Query allele name"]),
-        Column::required(["Array Strain ID"]),
-        Column::required(["Array allele name"]),
-        Column::required(["Arraytype/Temp"]),
-        Column::required(["Genetic interaction score (ε)", "Genetic interaction score (eps)"]),
-        Column::required(["P-value"]),
-        Column::optional(["Double mutant fitness"]),
-        Column::optional(["Double mutant fitness standard deviation"]),
+        ColumnNames::required(["Query Strain ID"]),
+        ColumnNames::required(["Query allele name"]),
+        ColumnNames::required(["Array Strain ID"]),
+        ColumnNames::required(["Array allele name"]),
+        ColumnNames::required(["Arraytype/Temp"]),
+        ColumnNames::required(["Genetic interaction score (ε)", "Genetic interaction score (eps)"]),
+        ColumnNames::required(["P-value"]),
+        ColumnNames::optional(["Double mutant fitness"]),
+        ColumnNames::optional(["Double mutant fitness standard deviation"]),
     ];
     let (mut table, found) = source.table(style, &columns)?;
     let (

@@ -1,7 +1,7 @@
 //! Where the rows of every screen go: names become genes, choices are applied, what is left out is counted.
 
 use super::strain::Perturbation;
-use super::{Alleles, Collector, Measurement};
+use super::{Alleles, Measurement, MeasurementCollector};
 use crate::import::fault;
 use crate::import::genes::{NamedGenes, is_name};
 use crate::import::names::Names;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// The choice of rows of a screen.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice<'c> {
+pub struct RowChoice<'c> {
     /// Value of the `source` column.
     pub source: &'c str,
     /// Perturbations to keep.
@@ -90,7 +90,7 @@ impl NumberColumns {
 
 /// Values of a row.
 #[derive(Debug, Clone, Copy)]
-struct Entry<'e> {
+struct RowValues<'e> {
     source: &'e str,
     line: u64,
     names: &'e [&'e [u8]],
@@ -103,33 +103,33 @@ struct Entry<'e> {
 #[derive(Debug)]
 enum Goal<'s> {
     /// Samples over a gene table.
-    Samples { names: &'s Names, genes: &'s GeneTable, collector: &'s mut Collector },
+    Samples { names: &'s Names, genes: &'s GeneTable, collector: &'s mut MeasurementCollector },
     /// The gene table itself: the names in rows that would become samples.
     Genes(&'s mut NamedGenes),
 }
 
 /// Takes rows in and keeps count.
 #[derive(Debug)]
-pub struct Sink<'s> {
+pub struct ScreenSink<'s> {
     goal: Goal<'s>,
-    choice: Choice<'s>,
+    choice: RowChoice<'s>,
     counts: ScreenCounts,
 }
 
-impl<'s> Sink<'s> {
+impl<'s> ScreenSink<'s> {
     /// Starts a screen.
     pub fn new(
         names: &'s Names,
         genes: &'s GeneTable,
-        choice: Choice<'s>,
-        collector: &'s mut Collector,
+        choice: RowChoice<'s>,
+        collector: &'s mut MeasurementCollector,
     ) -> Self {
         let goal = Goal::Samples { names, genes, collector };
         Self { goal, choice, counts: ScreenCounts::default() }
     }
 
     /// Starts a screen whose rows name the genes of the table that is to be: nothing is unknown, and no sample is made.
-    pub(crate) fn of_genes(choice: Choice<'s>, genes: &'s mut NamedGenes) -> Self {
+    pub(crate) fn of_genes(choice: RowChoice<'s>, genes: &'s mut NamedGenes) -> Self {
         Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
     }
 
@@ -161,7 +161,7 @@ impl<'s> Sink<'s> {
         numbers: Numbers,
     ) -> Result<Option<u32>, Error> {
         let entry =
-            Entry { source: self.choice.source, line: row.line(), names, query, perturbation, numbers };
+            RowValues { source: self.choice.source, line: row.line(), names, query, perturbation, numbers };
         self.take_entry(&entry).map_err(|kind| row.fail(None, kind))
     }
 
@@ -175,11 +175,11 @@ impl<'s> Sink<'s> {
         numbers: Numbers,
     ) -> Result<Option<u32>, Error> {
         let perturbation = Perturbation::Kind(kind);
-        self.take_entry(&Entry { source, line, names, query: 0, perturbation, numbers })
+        self.take_entry(&RowValues { source, line, names, query: 0, perturbation, numbers })
     }
 
-    fn take_entry(&mut self, entry: &Entry<'_>) -> Result<Option<u32>, Error> {
-        let Entry { source, line, names, query, perturbation, numbers } = *entry;
+    fn take_entry(&mut self, entry: &RowValues<'_>) -> Result<Option<u32>, Error> {
+        let RowValues { source, line, names, query, perturbation, numbers } = *entry;
         let kind = perturbation.kind();
         if !self.choice.orders.is_empty() && !self.choice.orders.contains(&names.len()) {
             self.skip("another number of genes");

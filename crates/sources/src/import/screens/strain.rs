@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 
 /// The kind of perturbation of a gene or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PerturbationKind {
     /// The gene is gone.
     Deletion,
     /// A temperature-sensitive allele.
@@ -26,7 +26,7 @@ pub enum Kind {
     Mixed,
 }
 
-impl Kind {
+impl PerturbationKind {
     /// The word in the `kind` column.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allele<'a> {
     /// The kind of perturbation.
-    pub kind: Kind,
+    pub kind: PerturbationKind,
     /// The name of the allele, empty where the source gives none.
     pub name: &'a str,
 }
@@ -63,7 +63,7 @@ impl Allele<'_> {
     /// Deletions of a gene are the same allele whatever their names, and so are those of reduced abundance.
     fn hash_to(self, hasher: &mut impl Hasher) -> Option<()> {
         let name = match self.kind {
-            Kind::Deletion | Kind::Damp => "",
+            PerturbationKind::Deletion | PerturbationKind::Damp => "",
             _ if self.name.is_empty() => return None,
             _ => self.name,
         };
@@ -89,7 +89,9 @@ impl<'p> Perturbation<'p> {
     /// The word in the `kind` column.
     pub(crate) fn kind(self) -> &'p str {
         match self {
-            Self::Alleles(alleles) => Kind::of_all(alleles.iter().map(|allele| allele.kind)).name(),
+            Self::Alleles(alleles) => {
+                PerturbationKind::of_all(alleles.iter().map(|allele| allele.kind)).name()
+            }
             Self::Kind(kind) => kind,
         }
     }
@@ -98,9 +100,8 @@ impl<'p> Perturbation<'p> {
     pub(crate) fn key(self, genes: &[u32]) -> Option<AlleleKey> {
         let allele = |index: usize| match self {
             Self::Alleles(alleles) => alleles.get(index).copied(),
-            Self::Kind(kind) => {
-                (kind == Kind::Deletion.name()).then_some(Allele { kind: Kind::Deletion, name: "" })
-            }
+            Self::Kind(kind) => (kind == PerturbationKind::Deletion.name())
+                .then_some(Allele { kind: PerturbationKind::Deletion, name: "" }),
         };
         let mut order: SmallVec<[usize; 4]> = (0..genes.len()).collect();
         order.sort_unstable_by_key(|&index| genes[index]);
@@ -139,12 +140,12 @@ impl<'s> StrainId<'s> {
     }
 
     /// The kind that the suffix states; `None` where it states none.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<PerturbationKind> {
         match self.suffix {
-            "dma" | "sn" => Some(Kind::Deletion),
-            "tsa" | "tsq" => Some(Kind::TemperatureSensitive),
-            "damp" => Some(Kind::Damp),
-            "S" | "s" => Some(Kind::Suppressor),
+            "dma" | "sn" => Some(PerturbationKind::Deletion),
+            "tsa" | "tsq" => Some(PerturbationKind::TemperatureSensitive),
+            "damp" => Some(PerturbationKind::Damp),
+            "S" | "s" => Some(PerturbationKind::Suppressor),
             _ => None,
         }
     }
@@ -152,14 +153,14 @@ impl<'s> StrainId<'s> {
 
 /// The kind that an allele's name states: `ntg1Δ` (`ntg1_` in text exports, also `ntg1-delta`) is a deletion,
 /// `cdc7-4` an allele.
-pub(crate) fn kind_of_allele(name: &str) -> Kind {
+pub(crate) fn kind_of_allele(name: &str) -> PerturbationKind {
     let name = name.trim();
     if name.is_empty() {
-        Kind::Unspecified
+        PerturbationKind::Unspecified
     } else if name.ends_with(['Δ', '∆', '_']) || name.ends_with("delta") {
-        Kind::Deletion
+        PerturbationKind::Deletion
     } else {
-        Kind::Allele
+        PerturbationKind::Allele
     }
 }
 
@@ -171,9 +172,12 @@ mod tests {
     fn strain_ids_come_apart() {
         let double = StrainId::parse("YAL015C+YDL227C_tm461").unwrap();
         assert_eq!((double.genes, double.suffix, double.kind()), ("YAL015C+YDL227C", "tm", None));
-        assert_eq!(StrainId::parse("YAL068W-A_dma12").unwrap().kind(), Some(Kind::Deletion));
-        assert_eq!(StrainId::parse("YBR282W_S253").unwrap().kind(), Some(Kind::Suppressor));
-        assert_eq!(StrainId::parse("YDR361C_tsa580").unwrap().kind(), Some(Kind::TemperatureSensitive));
+        assert_eq!(StrainId::parse("YAL068W-A_dma12").unwrap().kind(), Some(PerturbationKind::Deletion));
+        assert_eq!(StrainId::parse("YBR282W_S253").unwrap().kind(), Some(PerturbationKind::Suppressor));
+        assert_eq!(
+            StrainId::parse("YDR361C_tsa580").unwrap().kind(),
+            Some(PerturbationKind::TemperatureSensitive)
+        );
         for bad in ["", "YAL015C", "_tm1", "YAL015C_", "YAL015C+_tm1", "0.0448", "YAL015C_1"] {
             assert_eq!(StrainId::parse(bad), None, "{bad}");
         }
@@ -181,22 +185,22 @@ mod tests {
 
     #[test]
     fn alleles_are_the_same_or_not() {
-        let key = |genes: &[u32], alleles: [(Kind, &'static str); 2]| {
+        let key = |genes: &[u32], alleles: [(PerturbationKind, &'static str); 2]| {
             Perturbation::Alleles(&alleles.map(|(kind, name)| Allele { kind, name })).key(genes)
         };
-        let (deletion, damp) = ((Kind::Deletion, "ntg1Δ"), (Kind::Damp, "DAMP"));
-        let (eight, nine) = ((Kind::Allele, "POL30-8"), (Kind::Allele, "pol30-79"));
+        let (deletion, damp) = ((PerturbationKind::Deletion, "ntg1Δ"), (PerturbationKind::Damp, "DAMP"));
+        let (eight, nine) = ((PerturbationKind::Allele, "POL30-8"), (PerturbationKind::Allele, "pol30-79"));
         let one = key(&[1, 2], [deletion, eight]);
         assert!(one.is_some());
         assert_eq!(
             one,
-            key(&[2, 1], [(Kind::Allele, "pol30-8"), (Kind::Deletion, "")]),
+            key(&[2, 1], [(PerturbationKind::Allele, "pol30-8"), (PerturbationKind::Deletion, "")]),
             "any order and case"
         );
         assert_ne!(one, key(&[1, 2], [deletion, nine]));
         assert_ne!(one, key(&[2, 1], [deletion, eight]), "the other gene has the allele");
         assert_ne!(key(&[1, 2], [deletion, damp]), key(&[1, 2], [damp, deletion]));
-        assert_eq!(key(&[1, 2], [deletion, (Kind::Unspecified, "")]), None);
+        assert_eq!(key(&[1, 2], [deletion, (PerturbationKind::Unspecified, "")]), None);
         assert_eq!(Perturbation::Kind("unspecified").key(&[1, 2]), None);
         assert_eq!(Perturbation::Kind("deletion").key(&[1, 2]), key(&[1, 2], [deletion, deletion]));
     }
@@ -204,12 +208,18 @@ mod tests {
     #[test]
     fn allele_names_state_deletions_and_nothing_more() {
         for name in ["ntg1Δ", "swd1_", "cup1-1Δ"] {
-            assert_eq!(kind_of_allele(name), Kind::Deletion, "{name}");
+            assert_eq!(kind_of_allele(name), PerturbationKind::Deletion, "{name}");
         }
         for name in ["cdc7-4", "ALG14-ph", "kap95-E126K"] {
-            assert_eq!(kind_of_allele(name), Kind::Allele, "{name}");
+            assert_eq!(kind_of_allele(name), PerturbationKind::Allele, "{name}");
         }
-        assert_eq!(Kind::of_all([Kind::Deletion, Kind::Deletion]), Kind::Deletion);
-        assert_eq!(Kind::of_all([Kind::Deletion, Kind::Damp]), Kind::Mixed);
+        assert_eq!(
+            PerturbationKind::of_all([PerturbationKind::Deletion, PerturbationKind::Deletion]),
+            PerturbationKind::Deletion
+        );
+        assert_eq!(
+            PerturbationKind::of_all([PerturbationKind::Deletion, PerturbationKind::Damp]),
+            PerturbationKind::Mixed
+        );
     }
 }

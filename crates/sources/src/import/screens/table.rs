@@ -1,18 +1,18 @@
 //! Any table of scores: text, a sheet or Parquet, its columns given by name.
 
 use super::ScreenCounts;
-use super::sink::{NumberColumns, Sink};
+use super::sink::{NumberColumns, ScreenSink};
 use super::strain::Perturbation;
 use crate::import::fault;
 use crate::import::names::{Meaning, Names};
-use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
+use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use std::collections::BTreeMap;
 
 /// Columns of a table of scores.
 #[derive(Debug, Clone)]
-pub struct Options<'o> {
+pub struct ScoreTableOptions<'o> {
     /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none. Where none is named
     /// they are [`USUAL`], with one gene in each cell, and only the third may be missing or empty.
     pub genes: &'o [String],
@@ -51,7 +51,11 @@ enum InCell {
 }
 
 /// Reads the table.
-pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> Result<ScreenCounts, Error> {
+pub fn read(
+    source: &Source<'_>,
+    mut sink: ScreenSink<'_>,
+    options: &ScoreTableOptions<'_>,
+) -> Result<ScreenCounts, Error> {
     let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
     let usual = options.genes.is_empty();
     let column_count = if usual { USUAL.len() } else { options.genes.len() };
@@ -60,19 +64,23 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> R
         return Err(source.fail(fault::request(text.to_owned())));
     }
     let mut columns = vec![
-        Column::required([options.score]),
+        ColumnNames::required([options.score]),
         maybe(options.p_value),
         maybe(options.fitness),
         maybe(options.fitness_sd),
         maybe(options.kind_column),
     ];
     if usual {
-        columns.extend([Column::required(USUAL[0]), Column::required(USUAL[1]), Column::optional(USUAL[2])]);
+        columns.extend([
+            ColumnNames::required(USUAL[0]),
+            ColumnNames::required(USUAL[1]),
+            ColumnNames::optional(USUAL[2]),
+        ]);
     }
-    columns.extend(options.genes.iter().map(|name| Column::required([name.as_str()])));
-    columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
+    columns.extend(options.genes.iter().map(|name| ColumnNames::required([name.as_str()])));
+    columns.extend(options.filter.keys().map(|name| ColumnNames::required([name.as_str()])));
     let help = "; name the columns, such as --screen FILE,genes=A+B,score=S";
-    let columns: Vec<Column<'_>> = columns.into_iter().map(|column| column.with_help(help)).collect();
+    let columns: Vec<ColumnNames<'_>> = columns.into_iter().map(|column| column.with_help(help)).collect();
     let (mut table, found) = source.table(style, &columns)?;
     let Some(score) = found[0] else {
         return Err(source.fail(fault::empty("header line")));
@@ -125,10 +133,10 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> R
 }
 
 /// A column that must be there if it was named; without a name it is looked for under none, and so not found.
-fn maybe(name: Option<&str>) -> Column<'_> {
+fn maybe(name: Option<&str>) -> ColumnNames<'_> {
     match name {
-        Some(name) => Column::required([name]),
-        None => Column::optional([]),
+        Some(name) => ColumnNames::required([name]),
+        None => ColumnNames::optional([]),
     }
 }
 

@@ -9,7 +9,7 @@ use knockout_sources::import::networks::{
     Evidence, NetworkFile, biogrid, edges, matrix, sgd, string, tflink,
 };
 use knockout_sources::import::screens::{
-    Alleles, Choice, Collector, Duplicates, ScreenCounts, Sink, emap, sga, table,
+    Alleles, Duplicates, MeasurementCollector, RowChoice, ScreenCounts, ScreenSink, emap, sga, table,
 };
 use knockout_sources::import::source::Source;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(crate) fn message(error: &Error) -> String {
 }
 
 pub(crate) fn read_string(bytes: &[u8]) -> Result<NetworkFile, Error> {
-    let options = string::Options {
+    let options = string::StringOptions {
         channels: &[],
         threshold: 0,
         thresholds: &BTreeMap::new(),
@@ -58,7 +58,7 @@ pub(crate) fn read_string(bytes: &[u8]) -> Result<NetworkFile, Error> {
 }
 
 pub(crate) fn read_edges(bytes: &[u8]) -> Result<NetworkFile, Error> {
-    let options = edges::Options {
+    let options = edges::EdgeTableOptions {
         name: "n",
         source: None,
         target: None,
@@ -78,7 +78,7 @@ pub(crate) fn read_matrix(bytes: &[u8]) -> Result<NetworkFile, Error> {
 }
 
 pub(crate) fn read_tflink(bytes: &[u8]) -> Result<NetworkFile, Error> {
-    tflink::read(&Source::bytes("tflink.tsv", bytes), &names(), "t", tflink::Scale::All)
+    tflink::read(&Source::bytes("tflink.tsv", bytes), &names(), "t", tflink::EvidenceScale::All)
 }
 
 pub(crate) fn read_biogrid(bytes: &[u8]) -> Result<NetworkFile, Error> {
@@ -94,12 +94,12 @@ pub(crate) fn read_sgd_interactions(bytes: &[u8]) -> Result<NetworkFile, Error> 
 pub(crate) fn screen(
     duplicates: Duplicates,
     alleles: Alleles,
-    read: impl FnOnce(Sink<'_>) -> Result<ScreenCounts, Error>,
+    read: impl FnOnce(ScreenSink<'_>) -> Result<ScreenCounts, Error>,
 ) -> Result<(Samples, ScreenCounts), Error> {
     let (genes, names) = (genes(), names());
-    let mut collector = Collector::new(duplicates);
-    let choice = Choice { source: "test", alleles, orders: &[] };
-    let counts = read(Sink::new(&names, &genes, choice, &mut collector))?;
+    let mut collector = MeasurementCollector::new(duplicates);
+    let choice = RowChoice { source: "test", alleles, orders: &[] };
+    let counts = read(ScreenSink::new(&names, &genes, choice, &mut collector))?;
     Ok((collector.finish(genes.len()).unwrap(), counts))
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn read_emap(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> 
 pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("scores.csv", bytes);
     let genes = ["a".to_owned(), "b".to_owned()];
-    let options = table::Options {
+    let options = table::ScoreTableOptions {
         genes: &genes,
         query: 1,
         score: "score",

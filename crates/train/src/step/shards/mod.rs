@@ -57,13 +57,13 @@ impl Sharding {
 
 /// The samples of a shard, kept as long as its tape.
 #[derive(Default)]
-struct Samples {
+struct ShardSamples {
     sets: OnceCell<GeneSets>,
     targets: OnceCell<Vec<f32>>,
 }
 
 /// A shard whose loss waits for the rows of the others.
-struct Waiting<'a> {
+struct WaitingShard<'a> {
     tape: Tape<'a, f32>,
     forward: Forward,
     place: ShardPlace,
@@ -89,7 +89,7 @@ impl Trainer {
     ) -> Result<Option<Taken>> {
         let owned = sharding.shards.owned().len();
         let gathers = model.couples_samples() && plan.at.step.is_multiple_of(sharding.gather_every);
-        let held: Vec<Samples> = (0..owned).map(|_| Samples::default()).collect();
+        let held: Vec<ShardSamples> = (0..owned).map(|_| ShardSamples::default()).collect();
         let spans = Spans::new(meter.recorder().clone());
         let observer = spans.as_ref().map(|spans| spans as &dyn Observer);
         let (mut losses, mut waiting, mut samples) = (Vec::new(), Vec::new(), 0);
@@ -110,7 +110,7 @@ impl Trainer {
             let input = Input { sets, graphs: &loaded.graphs(), training: Some(at) };
             let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, input));
             if gathers {
-                waiting.push(Waiting { tape, forward, place, targets });
+                waiting.push(WaitingShard { tape, forward, place, targets });
                 continue;
             }
             let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, targets, at));

@@ -2,7 +2,7 @@
 
 use super::outcome::ShardLoss;
 use super::tree::GradientTree;
-use super::{Waiting, weight};
+use super::{WaitingShard, weight};
 use crate::step::Mode;
 use knockout_base::error::Result;
 use knockout_engine::grad::{Gradients, Observer, Tape, Var};
@@ -30,21 +30,21 @@ impl<'a> Coupled<'a> {
     /// Computes the loss of all samples, and the gradients of this rank's shards where the mode wants them.
     pub(super) fn finish(
         &self,
-        waiting: Vec<Waiting<'a>>,
+        waiting: Vec<WaitingShard<'a>>,
         samples: usize,
         ranks: &Ranks,
         meter: &mut Meter,
         losses: &mut Vec<ShardLoss>,
         tree: &mut GradientTree<'_>,
     ) -> Result<()> {
-        let mine: Vec<(Vec<Var>, &Waiting<'a>)> =
+        let mine: Vec<(Vec<Var>, &WaitingShard<'a>)> =
             waiting.iter().map(|shard| (self.model.coupled_rows(&shard.forward), shard)).collect();
         let all = meter.time(StepPhase::Barrier, || gather_rows(&mine, ranks))?;
         let (loss, slopes) = meter.time(StepPhase::Loss, || self.loss_and_slopes(&all))?;
         if ranks.is_first() {
             losses.push(loss);
         }
-        for Waiting { mut tape, forward, place, targets } in waiting {
+        for WaitingShard { mut tape, forward, place, targets } in waiting {
             let rest = self.model.loss_without_samples(&mut tape, &forward, self.at);
             let weight = weight(place, targets);
             if let Some(rest) = &rest {
@@ -100,7 +100,7 @@ impl<'a> Coupled<'a> {
 }
 
 /// Puts the rows of all shards of all ranks together: shards are in the order of their samples, and ranks have consecutive ones.
-fn gather_rows(mine: &[(Vec<Var>, &Waiting<'_>)], ranks: &Ranks) -> Result<AllRows> {
+fn gather_rows(mine: &[(Vec<Var>, &WaitingShard<'_>)], ranks: &Ranks) -> Result<AllRows> {
     let kinds = mine.iter().map(|(vars, _)| vars.len()).max().unwrap_or(0);
     let mut parts: Vec<Vec<f32>> = vec![Vec::new(); kinds + 1];
     for (vars, shard) in mine {

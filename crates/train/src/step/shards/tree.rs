@@ -1,7 +1,7 @@
 //! The sum of the gradients of all shards, along a binary tree whose leaves are the shards.
 //!
 //! The order of the additions depends on the number of shards alone: a node is added up where its left child is, and a right child that
-//! another rank has is sent there. MPI's own reductions choose an order by the number of ranks, their places and the library.
+//! another rank has is sent there. MPI's own reductions choose an order by the number of ranks, their nodes and the library.
 
 use super::Sharding;
 use knockout_base::error::Result;

@@ -1,9 +1,9 @@
 //! The backward pass of a tile, which recomputes its hidden layers.
 
 use super::PackedPairwise;
-use super::pack::Packed;
+use super::pack::PackedPairs;
 use super::tile::{DistinctPairs, Tile};
-use crate::kernel::simd::gemm::{Epilogue, Part, Rows, column_sums, gemm, gemm_tn};
+use crate::kernel::simd::gemm::{Epilogue, ProductPart, TileRows, column_sums, gemm, gemm_tn};
 use crate::kernel::simd::{math, padded_copy, rowwise, scratch, stride, unpad};
 use crate::kernel::{Buffer, DropoutMask, Isa, Pairwise, SourceTile, reference};
 
@@ -42,7 +42,7 @@ pub(crate) fn pair_rows_backward(
 /// Operands of the backward pass of a tile, all rows padded.
 struct PairwiseBackward<'a> {
     task: &'a Pairwise<'a, f32>,
-    packed: &'a Packed,
+    packed: &'a PackedPairs,
     dropout: Option<DropoutMask<'a>>,
     tile: Tile<'a>,
     log_sum: &'a [f32],
@@ -87,11 +87,18 @@ impl PairwiseBackward<'_> {
             &mut gradient[score.second_gradient.clone()],
             &mut scaled,
         );
-        let d_score = Rows { values: &slopes, stride: score_wide, width: scored };
+        let d_score = TileRows { values: &slopes, stride: score_wide, width: scored };
         let (d_first, d_bias) =
             gradient[score.gradient..][..scored * width + scored].split_at_mut(scored * width);
         column_sums(isa, d_score, d_bias);
-        gemm_tn(isa, d_score, Rows { values: &mean, stride: wide, width }, Part::Whole, d_first, width);
+        gemm_tn(
+            isa,
+            d_score,
+            TileRows { values: &mean, stride: wide, width },
+            ProductPart::Whole,
+            d_first,
+            width,
+        );
         let term = packed.term(&slopes, scored, &score.first_back);
         gemm(isa, &[term], None, Epilogue::Set, &mut back, wide);
         rowwise::add_scaled_rows(isa, &mut back, upstream, wide, &weights, 1.0 / task.graphs() as f32);
@@ -217,22 +224,22 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
         let d_second = &mut gradient[packed.score.second_gradient.clone()];
         rowwise::option_backward(isa, &option, score_slopes, d_second, scaled);
 
-        let d_score = Rows { values: score_slopes, stride: score_wide, width: scored };
+        let d_score = TileRows { values: score_slopes, stride: score_wide, width: scored };
         let (d_composed, d_bias) =
             gradient[pair.composed_gradient.clone()].split_at_mut(scored * pair.hidden);
         column_sums(isa, d_score, d_bias);
-        let right = Rows { values: hidden, stride: hidden_wide, width: pair.hidden };
-        gemm_tn(isa, d_score, right, Part::Whole, d_composed, pair.hidden);
+        let right = TileRows { values: hidden, stride: hidden_wide, width: pair.hidden };
+        gemm_tn(isa, d_score, right, ProductPart::Whole, d_composed, pair.hidden);
         let term = packed.term(score_slopes, scored, &pair.composed_back);
         gemm(isa, &[term], None, Epilogue::Chain(received.weights, slopes), back, hidden_wide);
 
         let own = &mut gradient[pair.gradient..];
         let (d_first, own) = own.split_at_mut(pair.hidden * 2 * width);
         let (d_bias, own) = own.split_at_mut(pair.hidden);
-        column_sums(isa, Rows { values: back, stride: hidden_wide, width: pair.hidden }, d_bias);
-        let right = Rows { values: scaled, stride: hidden_wide, width: pair.hidden };
-        let left = Rows { values: received.upstream, stride: wide, width };
-        gemm_tn(isa, left, right, Part::Whole, &mut own[..width * pair.hidden], pair.hidden);
+        column_sums(isa, TileRows { values: back, stride: hidden_wide, width: pair.hidden }, d_bias);
+        let right = TileRows { values: scaled, stride: hidden_wide, width: pair.hidden };
+        let left = TileRows { values: received.upstream, stride: wide, width };
+        gemm_tn(isa, left, right, ProductPart::Whole, &mut own[..width * pair.hidden], pair.hidden);
         for (graph, half, index) in [(i, 0, distinct.left()), (j, 1, distinct.right())] {
             if half == 1 && i == j {
                 continue;
@@ -246,20 +253,20 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
                 rowwise::scatter_add(isa, (sums, index), back, hidden_wide, None);
                 sums
             };
-            let left = Rows { values: d_half, stride: hidden_wide, width: pair.hidden };
-            let right = Rows { values: tile.sources.graph(graph), stride: wide, width };
-            gemm_tn(isa, left, right, Part::Whole, &mut d_first[half * width..], 2 * width);
+            let left = TileRows { values: d_half, stride: hidden_wide, width: pair.hidden };
+            let right = TileRows { values: tile.sources.graph(graph), stride: wide, width };
+            gemm_tn(isa, left, right, ProductPart::Whole, &mut d_first[half * width..], 2 * width);
             let term = packed.term(d_half, pair.hidden, &pair.halves_back[half]);
             gemm(isa, &[term], None, Epilogue::Add, &mut d_rows[tile.sources.span(graph)], wide);
         }
     }
-    let left = Rows { values: &all_weights, stride: pairs_wide, width: pair_count };
+    let left = TileRows { values: &all_weights, stride: pairs_wide, width: pair_count };
     let biases = packed.pairs[0].bias_gradient.start;
     gemm_tn(
         isa,
         left,
-        Rows { values: upstream, stride: wide, width },
-        Part::Whole,
+        TileRows { values: upstream, stride: wide, width },
+        ProductPart::Whole,
         &mut gradient[biases..],
         width,
     );

@@ -1,13 +1,13 @@
 //! Hidden layers of a pair and of its score, which forward and backward both compute.
 
-use super::pack::{Packed, Pair};
+use super::pack::{PackedPairs, PairRanges};
 use super::tile::{DistinctPairs, Tile};
 use crate::kernel::Buffer;
 use crate::kernel::simd::gemm::{Epilogue, GemmOperand, gemm};
 use crate::kernel::simd::{rowwise, stride};
 use std::ops::Range;
 
-impl Packed {
+impl PackedPairs {
     /// The operand of rows of `width` values times a packed weight.
     pub(super) fn term<'t>(
         &'t self,
@@ -22,7 +22,7 @@ impl Packed {
     /// A pair's hidden layer before its activation, one row per distinct pair of source rows; `parts` is scratch memory for each half.
     pub(super) fn hidden(
         &self,
-        pair: &Pair,
+        pair: &PairRanges,
         tile: &Tile<'_>,
         (i, j): (usize, usize),
         distinct: &DistinctPairs,
@@ -48,7 +48,7 @@ impl Packed {
     }
 
     /// The score's hidden layer before its activation, given a pair's.
-    pub(super) fn composed(&self, pair: &Pair, scored: usize, hidden: &[f32], out: &mut [f32]) {
+    pub(super) fn composed(&self, pair: &PairRanges, scored: usize, hidden: &[f32], out: &mut [f32]) {
         let term = self.term(hidden, pair.hidden, &pair.composed);
         gemm(
             self.isa,

@@ -7,12 +7,12 @@ use std::ops::Range;
 
 /// Weights of pairs and score packed in panels, for forward and backward; `None` where a pair has not two linear layers.
 #[derive(Debug, Clone)]
-pub struct PackedPairwise(pub(super) Option<Packed>);
+pub struct PackedPairwise(pub(super) Option<PackedPairs>);
 
 #[derive(Debug, Clone)]
-pub(super) struct Packed {
+pub(super) struct PackedPairs {
     pub(super) isa: Isa,
-    pub(super) pairs: Vec<Pair>,
+    pub(super) pairs: Vec<PairRanges>,
     pub(super) score: Score,
     /// Second biases of all pairs as one matrix, so that `dy · bias` of all of them is one product.
     pub(super) biases: Range<usize>,
@@ -23,7 +23,7 @@ pub(super) struct Packed {
 
 /// Ranges of a pair's values in `Packed::weights`, and in a gradient.
 #[derive(Debug, Clone)]
-pub(super) struct Pair {
+pub(super) struct PairRanges {
     pub(super) hidden: usize,
     /// Halves of the first layer, and their transposes; of a pair (i, i) the first is the sum of both.
     pub(super) halves: [Range<usize>; 2],
@@ -67,14 +67,14 @@ impl PackedPairwise {
         let (width, scored) = (score[0].inputs(), score[0].outputs());
         let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
         let (mut ranges, mut in_gradient) = (RangeAllocator(0), RangeAllocator(0));
-        let mut pair_ranges: Vec<Pair> = pairs
+        let mut pair_ranges: Vec<PairRanges> = pairs
             .iter()
             .map(|linears| {
                 let hidden = linears[0].outputs();
                 let hidden_wide = stride(isa, hidden);
                 let gradient =
                     in_gradient.take(linears[0].parameter_count() + linears[1].parameter_count()).start;
-                Pair {
+                PairRanges {
                     hidden,
                     halves: [0, 1].map(|_| ranges.take(width * hidden_wide)),
                     halves_back: [0, 1].map(|_| ranges.take(hidden * wide)),
@@ -107,7 +107,7 @@ impl PackedPairwise {
             second_gradient: in_gradient.take(score_wide + 1),
         };
         let biases = ranges.take(width * stride(isa, pairs.len()));
-        let mut packed = Packed {
+        let mut packed = PackedPairs {
             isa,
             pairs: pair_ranges,
             score: score_ranges,
@@ -144,7 +144,7 @@ enum PairEnds {
     Different,
 }
 
-impl Packed {
+impl PackedPairs {
     fn fill_pair(&mut self, at: usize, ends: PairEnds, linears: &[Affine<'_, f32>], score: &Affine<'_, f32>) {
         let (isa, width, scored) = (self.isa, score.inputs(), score.outputs());
         let (pair, weights) = (&self.pairs[at], &mut self.weights);

@@ -52,8 +52,8 @@ proptest! {
             let right = whole(&mut rng, rows * right_stride);
             let mut sum = vec![1.0; left_width * right_width];
             let sides = [(&left, left_width, left_width), (&right, right_stride, right_width)]
-                .map(|(values, stride, width)| gemm::Rows { values, stride, width });
-            gemm::gemm_tn(isa, sides[0], sides[1], gemm::Part::Whole, &mut sum, right_width);
+                .map(|(values, stride, width)| gemm::TileRows { values, stride, width });
+            gemm::gemm_tn(isa, sides[0], sides[1], gemm::ProductPart::Whole, &mut sum, right_width);
             for (i, j) in (0..left_width).flat_map(|i| (0..right_width).map(move |j| (i, j))) {
                 let exact: f32 = (0..rows).map(|k| left[k * left_width + i] * right[k * right_stride + j]).sum();
                 prop_assert_eq!(sum[i * right_width + j], 1.0 + exact, "{:?}", isa);

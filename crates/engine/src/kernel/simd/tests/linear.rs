@@ -2,7 +2,7 @@
 
 use super::super::linear::{linear, transposed_product};
 use crate::kernel::testing::{distance, normal, widen};
-use crate::kernel::{Activation, Isa, Layout, Store, Term, reference};
+use crate::kernel::{Activation, Isa, Layout, LinearTerm, StoreMode, reference};
 use knockout_base::random::Rng;
 use proptest::prelude::*;
 
@@ -16,18 +16,18 @@ proptest! {
         let weights = (normal(&mut rng, width * depths.0), normal(&mut rng, width * depths.1));
         let (bias, before) = (normal(&mut rng, width), normal(&mut rng, rows * width));
         let wide = (widen(&first), widen(&second), widen(&weights.0), widen(&weights.1), widen(&bias));
-        for (activation, store) in [(Activation::Relu, Store::Set), (Activation::None, Store::Add)] {
+        for (activation, store) in [(Activation::Relu, StoreMode::Set), (Activation::None, StoreMode::Add)] {
             let mut exact = widen(&before);
             let terms = [
-                Term { rows: &wide.0, depth: depths.0, weight: &wide.2, layout: Layout::OutIn },
-                Term { rows: &wide.1, depth: depths.1, weight: &wide.3, layout: Layout::InOut },
+                LinearTerm { rows: &wide.0, depth: depths.0, weight: &wide.2, layout: Layout::OutIn },
+                LinearTerm { rows: &wide.1, depth: depths.1, weight: &wide.3, layout: Layout::InOut },
             ];
             reference::linear(&terms, biased.then_some(&wide.4), activation, store, &mut exact, width);
             for isa in Isa::available() {
                 let mut values = before.clone();
                 let terms = [
-                    Term { rows: &first, depth: depths.0, weight: &weights.0, layout: Layout::OutIn },
-                    Term { rows: &second, depth: depths.1, weight: &weights.1, layout: Layout::InOut },
+                    LinearTerm { rows: &first, depth: depths.0, weight: &weights.0, layout: Layout::OutIn },
+                    LinearTerm { rows: &second, depth: depths.1, weight: &weights.1, layout: Layout::InOut },
                 ];
                 linear(isa, &terms, biased.then_some(&bias), activation, store, &mut values, width);
                 prop_assert!(distance(&values, &exact) < 1e-5, "{isa:?}: {}", distance(&values, &exact));

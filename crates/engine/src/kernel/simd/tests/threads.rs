@@ -5,8 +5,8 @@ use crate::kernel::simd::linear::{linear, transposed_product};
 use crate::kernel::sparse::{edge_loss, spmm};
 use crate::kernel::testing::{normal, random_graph};
 use crate::kernel::{
-    Activation, Block, DistinctEdges, EdgeLoss, Isa, Layout, Pairwise, PairwiseOutput, Scalar, SharedRows,
-    Spmm, Store, Term, reference,
+    Activation, Block, DistinctEdges, EdgeLoss, Isa, Layout, LinearTerm, Pairwise, PairwiseOutput, Scalar,
+    SharedRows, Spmm, StoreMode, reference,
 };
 use knockout_base::random::Rng;
 
@@ -36,9 +36,9 @@ fn threads_do_not_change_a_bit_of_products() {
                 column_weight: None,
                 row_weight: Some(&bias),
             };
-            spmm::spmm(isa, &task, Store::Set, &mut sums);
-            let term = Term { rows: &x, depth: width, weight: &weight, layout: Layout::OutIn };
-            linear(isa, &[term], None, Activation::Relu, Store::Set, &mut out, width);
+            spmm::spmm(isa, &task, StoreMode::Set, &mut sums);
+            let term = LinearTerm { rows: &x, depth: width, weight: &weight, layout: Layout::OutIn };
+            linear(isa, &[term], None, Activation::Relu, StoreMode::Set, &mut out, width);
             transposed_product(isa, &x, &y, [width, width], &mut product, None);
             let mut bias_gradient = vec![0.0; rows];
             let task = EdgeLoss {
