@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Epochs of DANGO: within a few hundredths of where longer training ends on the small yeast.
-const EPOCHS: &str = "60";
+const EPOCHS: &str = "30";
 /// Predictions to list.
 const HITS: &str = "5";
 
