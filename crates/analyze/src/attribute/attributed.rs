@@ -4,17 +4,18 @@ use crate::attribute::device_state::DeviceStates;
 use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
 use crate::attribute::hta::Hta;
 use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
+use crate::attribute::modules::ScopedLanes;
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::workers::map_in_order;
 use crate::collect::collectives::CollectiveEvents;
 use crate::collect::id::{CategoryId, KindId};
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
-use crate::collect::record::{NO_CORRELATION, Side, Span};
+use crate::collect::record::{Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
 use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
-use crate::sort::{Segment, merge};
+use crate::sort::{Record as _, Segment, merge};
 use knockout_base::error::Result;
 use knockout_trace::{LaneId, Outcome, Symbol};
 use std::cmp::Reverse;
@@ -118,7 +119,8 @@ impl<'a> Attributed<'a> {
             hta_kept += lane.hta_kept;
             loose += lane.hta_loose;
         }
-        let join = Join { shared: &shared, streams: &streams, loose_host_rows: loose };
+        let scoped = ScopedLanes::of(&lanes);
+        let join = Join { shared: &shared, streams: &streams, scoped: &scoped, loose_host_rows: loose };
         let mut joined = join.run(rows, options.threads, &mut steps)?;
         let mut device_spans: Vec<DeviceSpan> = Vec::new();
         let points = merge(&store, std::mem::take(&mut joined.points))?;
@@ -194,8 +196,8 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
             duration,
             kind,
             order: pair.order,
-            correlation: NO_CORRELATION,
             flags: Span::COMPLETE,
+            ..Span::ZERO
         })?;
     }
     Ok(unmatched)

@@ -5,16 +5,17 @@ use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
 use crate::attribute::parts::{Activity, Divider, PartNanos};
+use crate::attribute::scopes::Autograd;
 use crate::attribute::self_time::{LaneTime, Visitor, sweep};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
-use crate::attribute::tree::Tree;
+use crate::attribute::tree::{Node, Tree};
 use crate::collect::LaneSet;
 use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::collect::rules::Role;
-use crate::sort::{Helper, Segment, Store, Writer, merge};
+use crate::sort::{Helper, Record as _, Segment, Store, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(crate) struct LaneResult {
     pub(crate) parts: Vec<PartNanos>,
     /// Calls that launch device work.
     pub(crate) launches: u64,
+    pub(crate) autograd: Autograd,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -145,6 +147,8 @@ struct LaneSweep<'a> {
     busy: BusyTime,
     divider: Option<Divider<'a>>,
     launches: u64,
+    lane: LaneId,
+    autograd: Autograd,
 }
 
 /// Sweeps one lane.
@@ -185,6 +189,8 @@ pub(crate) fn sweep_lane(
         busy: BusyTime::default(),
         divider: divided.map(|sums| Divider::new(&shared.device, sums)),
         launches: 0,
+        lane,
+        autograd: Autograd::default(),
     };
     let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
@@ -219,6 +225,7 @@ pub(crate) fn sweep_lane(
         busy: state.busy,
         parts: state.divider.map(|divider| divider.sums).unwrap_or_default(),
         launches: state.launches,
+        autograd: state.autograd.finish(),
     })
 }
 
@@ -255,7 +262,13 @@ impl LaneSweep<'_> {
         }
     }
 
-    fn link(&mut self, span: &Span, phase: Option<CategoryId>) {
+    fn link(&mut self, span: &Span, node: Option<NodeId>) {
+        let node = node.and_then(|id| self.tree.nodes.get(id.index()));
+        let scope = node.and_then(|node| node.scope);
+        let sequence =
+            node.filter(|node| node.in_function).and_then(|_| self.autograd.sequence_at(span.start));
+        let scoped = if scope.is_some() { Link::SCOPED } else { 0 };
+        let sequenced = if sequence.is_some() { Span::SEQUENCED } else { 0 };
         let pushed = self.links.push(Link {
             correlation: span.correlation,
             order: span.order,
@@ -263,9 +276,12 @@ impl LaneSweep<'_> {
             duration: span.duration,
             kind: span.kind,
             stream: None,
-            phase,
+            phase: node.and_then(|node| node.phase),
             step: self.scratch.steps.at(span.start),
-            flags: span.flags & Span::COMPLETE,
+            lane: if scope.is_some() { self.lane } else { Link::ZERO.lane },
+            scope,
+            sequence: sequence.unwrap_or(0),
+            flags: span.flags & Span::COMPLETE | scoped | sequenced,
         });
         if let Err(failure) = pushed {
             self.failure.get_or_insert(failure);
@@ -328,16 +344,19 @@ impl LaneSweep<'_> {
 impl Visitor for LaneSweep<'_> {
     fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId {
         let id = self.tree.child(parent, span.kind, &self.shared.kinds);
-        let mut phase = None;
-        if let Some(node) = self.tree.nodes.get_mut(id.index()) {
-            node.events += 1;
-            node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
-            phase = node.phase;
-        }
+        let Some(node) = self.tree.nodes.get_mut(id.index()) else { return id };
+        node.events += 1;
+        node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
+        let &mut Node { scope, in_function, .. } = node;
         if self.side == Side::Host {
             if let Some(kind) = self.shared.kinds.get(span.kind.index()) {
-                if parent.is_none() && kind.is(Kind::ENGINE) {
-                    self.engine.add(from, span.end());
+                if kind.is(Kind::ENGINE) {
+                    self.autograd.enter(span, from, scope);
+                    if parent.is_none() {
+                        self.engine.add(from, span.end());
+                    }
+                } else if span.is(Span::SEQUENCED) && !in_function && !self.tree.scopes.list.is_empty() {
+                    self.autograd.operator(span.sequence, scope);
                 }
                 self.launches += u64::from(kind.launch != Launch::No);
             }
@@ -349,7 +368,7 @@ impl Visitor for LaneSweep<'_> {
             }
         }
         if span.correlation != NO_CORRELATION && !span.is(Span::ON_STREAM) {
-            self.link(span, phase);
+            self.link(span, Some(id));
         }
         id
     }
@@ -358,6 +377,9 @@ impl Visitor for LaneSweep<'_> {
         let Some(node) = self.tree.nodes.get_mut(id.index()) else { return };
         node.self_nanos += to - from;
         let (kind, category, phase) = (node.kind, node.category, node.phase);
+        if node.in_function {
+            self.autograd.run(from, to);
+        }
         self.bins.add(category, from, to);
         if self.side == Side::Device {
             return;

@@ -158,7 +158,6 @@ fn take_fresh<V>(
 mod tests {
     use super::*;
     use crate::collect::id::KindId;
-    use crate::collect::record::NO_CORRELATION;
     use knockout_trace::LaneId;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -196,8 +195,8 @@ mod tests {
                 duration,
                 kind: KindId::from_index(0),
                 order: order as u64,
-                correlation: NO_CORRELATION,
                 flags: 1,
+                ..Span::ZERO
             })
             .collect()
     }

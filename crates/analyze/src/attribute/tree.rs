@@ -1,7 +1,8 @@
 //! The call tree of one lane: what ran inside what, how often and how long. The category of an event follows from
 //! its node in the tree.
 
-use crate::collect::id::{CategoryId, KindId, NodeId};
+use crate::attribute::scopes::Scopes;
+use crate::collect::id::{CategoryId, KindId, NodeId, ScopeId};
 use crate::collect::kind::Kind;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -28,6 +29,12 @@ pub(crate) struct Node {
     pub(crate) outermost: bool,
     /// The innermost Python frame at or above it.
     pub(crate) python: Option<NodeId>,
+    /// The innermost module or annotation at or above it.
+    pub(crate) scope: Option<ScopeId>,
+    /// It is, or is inside, a function of autograd's that has no module or annotation inside around it.
+    pub(crate) in_function: bool,
+    /// It is inside a step on its own lane.
+    pub(crate) in_step: bool,
     /// The child seen last: usually the next one too.
     recent: Option<(KindId, NodeId)>,
     /// Nodes above it.
@@ -40,6 +47,7 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
+    pub(crate) scopes: Scopes,
     children: HashMap<u64, NodeId, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
 }
@@ -99,7 +107,7 @@ impl Tree {
         id
     }
 
-    fn new_node(&self, parent: Option<NodeId>, kind: KindId, id: NodeId, kinds: &[Kind]) -> Node {
+    fn new_node(&mut self, parent: Option<NodeId>, kind: KindId, id: NodeId, kinds: &[Kind]) -> Node {
         let above = parent.and_then(|p| self.nodes.get(p.index()));
         let outer_phase = above.and_then(|node| node.phase);
         let mut node = Node {
@@ -113,6 +121,9 @@ impl Tree {
             total_nanos: 0,
             outermost: true,
             python: above.and_then(|node| node.python),
+            scope: above.and_then(|node| node.scope),
+            in_function: above.is_some_and(|node| node.in_function),
+            in_step: above.is_some_and(|node| node.in_step),
             recent: None,
             depth: above.map_or(0, |node| node.depth + 1),
             root: above.map_or(id, |node| node.root),
@@ -130,6 +141,8 @@ impl Tree {
         if facts.is(Kind::PYTHON) {
             node.python = Some(id);
         }
+        node.in_step |= facts.is(Kind::STEP);
+        node.in_function |= facts.is(Kind::ENGINE);
         let mut up = above;
         while let Some(ancestor) = up {
             if kinds.get(ancestor.kind.index()).is_some_and(|other| other.name == facts.name) {
@@ -137,6 +150,10 @@ impl Tree {
                 break;
             }
             up = ancestor.parent.and_then(|p| self.nodes.get(p.index()));
+        }
+        if facts.is(Kind::SCOPE) {
+            node.scope = self.scopes.child(node.scope, kind);
+            node.in_function = false;
         }
         node
     }
