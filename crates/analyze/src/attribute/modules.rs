@@ -42,12 +42,16 @@ pub(crate) struct ScopedLanes<'a> {
     lanes: BTreeMap<LaneId, &'a LaneResult>,
     /// Those with forward operators in scopes.
     forward: Vec<&'a LaneResult>,
+    /// The lane that waits for autograd's threads; `None` if there are several.
+    waiting: Option<&'a LaneResult>,
 }
 
 impl<'a> ScopedLanes<'a> {
     pub(crate) fn of(lanes: &'a [LaneResult]) -> Self {
         let has_forward = |lane: &&LaneResult| lane.autograd.has_operators();
+        let mut waiting = lanes.iter().filter(|lane| !lane.autograd.waits.is_empty());
         Self {
+            waiting: waiting.next().filter(|_| waiting.next().is_none()),
             lanes: lanes.iter().map(|lane| (lane.lane, lane)).collect(),
             forward: lanes.iter().filter(has_forward).collect(),
         }
@@ -58,6 +62,14 @@ impl<'a> ScopedLanes<'a> {
         let mut found =
             self.forward.iter().filter_map(|lane| Some((lane.lane, lane.autograd.scope_of(sequence)?)));
         found.next().filter(|_| found.next().is_none())
+    }
+
+    /// Returns the scope in which a thread waits for autograd's threads at a time.
+    fn waiting_scope(&self, time: i64) -> Option<(LaneId, ScopeId)> {
+        let lane = self.waiting?;
+        let after = lane.autograd.waits.partition_point(|wait| wait.0 <= time);
+        let &(_, to, scope) = lane.autograd.waits.get(after.checked_sub(1)?)?;
+        (time < to).then_some((lane.lane, scope))
     }
 
     /// The innermost scope around both.
@@ -85,7 +97,10 @@ impl<'a> ScopedLanes<'a> {
     #[inline]
     pub(crate) fn add_device(&self, sums: &mut ScopeSums, call: &Link, nanos: i64) {
         let in_steps = if call.step.is_some() { nanos } else { 0 };
-        let inside = call.scope.map(|scope| (call.lane, scope));
+        let mut inside = call.scope.map(|scope| (call.lane, scope));
+        if call.flags & Link::FUNCTION != 0 && inside.is_none() {
+            inside = self.waiting_scope(call.start);
+        }
         if let Some(inside) = inside {
             let sum = sums.entry(inside).or_default();
             sum.device = sum.device.saturating_add(nanos);

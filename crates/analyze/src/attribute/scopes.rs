@@ -84,6 +84,8 @@ pub(crate) struct Autograd {
     pub(crate) functions: Vec<FunctionTime>,
     /// The scope of the last operator with each sequence number.
     forward: Vec<(u32, Option<ScopeId>)>,
+    /// Times in which the lane waits for autograd's threads, and the scope it waits in.
+    pub(crate) waits: Vec<(i64, i64, ScopeId)>,
     is_full: bool,
 }
 
@@ -100,11 +102,18 @@ impl Autograd {
         }
     }
 
-    /// Notes that a function begins at `from`.
-    pub(crate) fn enter(&mut self, span: &Span, from: i64, scope: Option<ScopeId>) {
+    /// Notes a function.
+    pub(crate) fn enter(&mut self, span: &Span, (from, to): (i64, i64), scope: Option<ScopeId>) {
         self.leave_until(from);
         let sequence = span.is(Span::SEQUENCED).then_some(span.sequence);
-        self.open.push(Open { end: span.end(), sequence, scope, nanos: 0 });
+        self.open.push(Open { end: to, sequence, scope, nanos: 0 });
+    }
+
+    /// Notes that the lane waits for autograd's threads.
+    pub(crate) fn wait(&mut self, from: i64, to: i64, scope: ScopeId) {
+        if self.waits.len() < MOST {
+            self.waits.push((from, to, scope));
+        }
     }
 
     fn leave_until(&mut self, time: i64) {

@@ -4,7 +4,7 @@
 use crate::attribute::scopes::Scopes;
 use crate::collect::id::{CategoryId, KindId, NodeId, ScopeId};
 use crate::collect::kind::Kind;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Beyond this many nodes in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
@@ -48,6 +48,8 @@ pub(crate) struct Node {
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     pub(crate) scopes: Scopes,
+    /// Nodes of time in which another node waits for autograd's threads.
+    waiting: BTreeMap<NodeId, NodeId>,
     children: HashMap<u64, NodeId, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
 }
@@ -158,9 +160,34 @@ impl Tree {
         node
     }
 
+    /// The node of time in which the event of `id` waits for autograd's threads, made if new. It has the same kind, and is inside of it.
+    pub(crate) fn waiting(&mut self, id: NodeId, backward: CategoryId) -> NodeId {
+        if let Some(&waiting) = self.waiting.get(&id) {
+            return waiting;
+        }
+        let Some(node) = self.nodes.get(id.index()) else { return id };
+        let waiting = NodeId::from_index(self.nodes.len());
+        self.waiting.insert(id, waiting);
+        self.nodes.push(Node {
+            parent: Some(id),
+            category: backward,
+            phase: Some(backward),
+            events: 0,
+            self_nanos: 0,
+            idle_nanos: 0,
+            total_nanos: 0,
+            outermost: false,
+            recent: None,
+            depth: node.depth + 1,
+            ..node.clone()
+        });
+        waiting
+    }
+
     /// Frees what only building needs.
     pub(crate) fn freeze(&mut self) {
         self.children = HashMap::default();
+        self.waiting = BTreeMap::new();
         self.nodes.shrink_to_fit();
     }
 }

@@ -227,6 +227,8 @@ impl Record for Link {
 impl Link {
     /// The call has a lane that its module or annotation, or its function of autograd, refers to.
     pub(crate) const SCOPED: u8 = 16;
+    /// The call was made in a function of autograd's.
+    pub(crate) const FUNCTION: u8 = 32;
 
     fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0

@@ -110,10 +110,14 @@ impl Analysis {
     /// Puts the findings of all files together, in the order of their ranks.
     pub fn of(mut ranks: Vec<FileFindings>) -> Self {
         ranks.sort_by_key(|rank| rank.rank);
+        let job = Job::of(&ranks);
+        if let Some(job) = &job {
+            job.bind(&mut ranks);
+        }
+        let ranks = ranks;
         let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
-        let job = Job::of(&ranks);
         let mut stragglers = stragglers::of(&ranks);
         // Who arrives last is known: a guess from times of computation would contradict it.
         if let (Some(stragglers), Some(job)) = (&mut stragglers, &job)

@@ -155,6 +155,22 @@ fn a_backward_pass_inside_the_same_annotation_counts_once() {
 }
 
 #[test]
+fn an_annotation_around_backward_has_what_autograds_thread_launches_meanwhile() {
+    let mut events = Events::default();
+    events.add("user_annotation", "ProfilerStep#0", 1, (0, 200), "");
+    events.add("user_annotation", "model", 1, (10, 40), "");
+    events.operator("aten::mm", 1, (15, 35), 1);
+    events.add("user_annotation", "## backward ##", 1, (50, 120), "");
+    events.function("MmBackward0", 2, (60, 90), 1);
+    events.kernel(2, 65, (70, 95));
+    events.function("LateBackward0", 2, (150, 160), 2);
+    events.kernel(2, 152, (155, 165));
+    let found = events.analysis();
+    assert_eq!(figures(row(&found, "## backward ##")), (1, [70.0, 70.0, 0.0], [25.0, 25.0, 0.0]));
+    assert_eq!(figures(row(&found, "model")), (1, [30.0, 30.0, 30.0], [0.0, 0.0, 25.0]));
+}
+
+#[test]
 fn a_layer_that_backward_recomputes_has_that_time_as_a_call() {
     let mut events = Events::default();
     events.add("python_function", FIRST, 1, (0, 50), "");
