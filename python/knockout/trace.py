@@ -71,6 +71,14 @@ class Analysis(_Page):
         return self.frame("operations")
 
     @property
+    def modules(self) -> Any:
+        """Host and device time of every module and annotation by name, with its backward pass, longest first, as a frame.
+
+        `frame("module_tree")` has the same as a tree: `parent` is the index of the row around a row.
+        """
+        return self.frame("modules")
+
+    @property
     def categories(self) -> Any:
         """Self time by category, as a frame; the categories add up to the total."""
         return self.frame("categories")

@@ -34,6 +34,7 @@ def rank_of_two(rank: int) -> dict[str, Any]:
         "deviceProperties": [{"id": 0, "name": "X"}],
         "traceEvents": [
             event("user_annotation", "ProfilerStep#1", 1, 1, 0, 100),
+            event("user_annotation", "model", 1, 1, 0, 25),
             event("cpu_op", "aten::mm", 1, 1, 0, 20),
             event("cuda_runtime", "cudaLaunchKernel", 1, 1, 5, 5, correlation=7),
             event("kernel", "gemm", 0, 7, 40, 30, device=0, stream=7, correlation=7),
@@ -49,6 +50,9 @@ def test_ranks_of_a_job_have_a_row_each_for_their_device(tmp_path: Path) -> None
     assert analysis.gpu["rank"].tolist() == [0, 1]
     operations = analysis.operations.set_index("name")
     assert operations["count"]["gemm"] == 2 and operations.self_us["gemm"] == pytest.approx(60.0)
+    modules = analysis.modules.set_index("name")
+    assert modules.calls["model"] == 2 and modules.device_us["model"] == pytest.approx(60.0)
+    assert analysis.frame("module_tree").host_share.tolist() == [pytest.approx(0.25)]
     assert len(knockout.trace.analyze(paths[0]).gpu) == 1
 
 

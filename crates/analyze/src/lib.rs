@@ -63,8 +63,9 @@ pub use findings::{
     Analysis, Bound, CategoryShare, ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary,
     CollectiveTable, CollectiveTimes, Confidence, Counted, CriticalPath, Delay, DelayCause, DeviceSummary,
     DeviceTimes, EventCat, FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, Job, JobRank,
-    KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, Operation, OperationPart,
-    Picture, PythonFunction, QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode, StepFindings,
-    StepRow, StepSpan, StepSummary, StepWaits, Stragglers, TimeParts, TraceFinding, TraceWarning, jobs,
+    KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow, Operation,
+    OperationPart, Picture, PythonFunction, QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode,
+    StepFindings, StepRow, StepSpan, StepSummary, StepWaits, Stragglers, TimeParts, TraceFinding,
+    TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

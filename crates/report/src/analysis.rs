@@ -1,6 +1,7 @@
 //! The analysis of a trace as a page: findings first, then the tables and pictures they rest on.
 
 use crate::job;
+use crate::modules;
 use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
 use crate::picture::{self, category_colour};
 use crate::sentence::{
@@ -64,6 +65,7 @@ fn page(analysis: &Analysis) -> Page {
     sections.extend(phases(analysis));
     sections.extend(steps(analysis));
     sections.extend(critical(analysis));
+    sections.extend(modules::section(analysis));
     sections.extend(picture::timeline(analysis));
     sections.extend(picture::flame(analysis, "Flame graph", "flame"));
     sections.extend(operations(analysis));

@@ -35,6 +35,7 @@ mod job;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod logs;
+mod modules;
 mod overview;
 pub mod page;
 mod picture;

@@ -158,6 +158,7 @@ pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
         largest,
         module,
         operation,
+        waits_for: None,
         parts: times.all,
     }
 }

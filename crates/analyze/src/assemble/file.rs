@@ -1,6 +1,6 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
-use super::{bound, collectives, critical, device, lanes, operations, picture, steps, warnings};
+use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
 use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
@@ -10,7 +10,8 @@ use crate::collect::record::Side;
 use crate::collect::rules::Role;
 use crate::findings::judge;
 use crate::findings::{
-    CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, StepSummary, shares,
+    CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, StepSummary, module_tree,
+    shares,
 };
 use knockout_base::error::Result;
 use knockout_base::stats::{us, us_wide};
@@ -64,6 +65,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         phases: phases(parts, sides.0),
         operations: operations::operations(parts),
         python: operations::python(parts, sides.0),
+        module_tree: modules::tree(parts),
         lanes: lanes::lanes(parts),
         steps: steps::steps(parts, &times.steps),
         steps_gpu: steps::spans(parts, &parts.steps_gpu),
@@ -81,6 +83,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         first_step: first_step(parts),
     };
     findings.step_summary = StepSummary::of(&mut findings.steps);
+    findings.module_tree = module_tree(std::slice::from_ref(&findings));
     findings.warnings = warnings::of_file(parts, &findings);
     findings.findings = judge::of_file(&findings);
     findings

@@ -8,9 +8,6 @@ use crate::collect::kind::Kind;
 use knockout_trace::Symbol;
 use std::collections::BTreeMap;
 
-/// How traces name the calls of a module.
-const MODULES: [&str; 2] = ["nn.Module: ", "[pl][module]"];
-
 /// The innermost module and the innermost event of the path, with the idle nanoseconds inside.
 #[derive(Debug, Default)]
 pub(crate) struct Heaviest {
@@ -32,6 +29,7 @@ const NONE: u32 = u32::MAX;
 /// Nodes of one name, as tree and index.
 #[derive(Default)]
 struct Group {
+    is_module: bool,
     idle_nanos: i64,
     nodes: Vec<(usize, u32)>,
 }
@@ -94,6 +92,7 @@ pub(crate) fn heaviest_path(
             let group = groups.entry(kind.map(|kind| kind.name)).or_default();
             group.idle_nanos =
                 group.idle_nanos.saturating_add(down.below.get(index as usize).copied().unwrap_or(0));
+            group.is_module = kind.is_some_and(|kind| kind.is(Kind::MODULE));
             group.nodes.push((tree, index));
         }
         let heaviest = groups.into_iter().rev().max_by_key(|(_, group)| group.idle_nanos);
@@ -102,7 +101,7 @@ pub(crate) fn heaviest_path(
         };
         if let Some(name) = name {
             found.operation = Some((name, group.idle_nanos));
-            if MODULES.iter().any(|start| parts.text(name).starts_with(start)) {
+            if group.is_module {
                 found.module = Some((name, group.idle_nanos));
             }
         }

@@ -7,6 +7,7 @@ mod device;
 mod file;
 mod heaviest;
 mod lanes;
+mod modules;
 mod operations;
 mod picture;
 mod steps;

@@ -1,20 +1,22 @@
 //! The result of the second stage: the sums of one file, from its lanes, its launches and its device events.
 
+use crate::attribute::autograd::Functions;
 use crate::attribute::device_state::DeviceStates;
 use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
 use crate::attribute::hta::Hta;
 use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
+use crate::attribute::modules::ScopedLanes;
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::workers::map_in_order;
 use crate::collect::collectives::CollectiveEvents;
 use crate::collect::id::{CategoryId, KindId};
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
-use crate::collect::record::{NO_CORRELATION, Side, Span};
+use crate::collect::record::{Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
 use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
-use crate::sort::{Segment, merge};
+use crate::sort::{Record as _, Segment, merge};
 use knockout_base::error::Result;
 use knockout_trace::{LaneId, Outcome, Symbol};
 use std::cmp::Reverse;
@@ -95,6 +97,12 @@ impl<'a> Attributed<'a> {
                 .map(CategoryId::from_index),
             roles: rules.categories().iter().map(|category| category.role).collect(),
             engine_lanes: totals.engine_lanes.clone(),
+            functions: Functions::default(),
+            backward: rules
+                .categories()
+                .iter()
+                .position(|category| category.role == Role::Backward)
+                .map(CategoryId::from_index),
             device: Arc::default(),
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
@@ -107,8 +115,18 @@ impl<'a> Attributed<'a> {
         let (mut first, mut steps) = sweep_lanes(&shared, device_lanes, side, options.threads)?;
         let busy = first.iter_mut().map(|lane| std::mem::take(&mut lane.busy));
         shared.device = Arc::new(DeviceStates::of(busy));
+        // Then autograd's own threads: a thread that waits for them does so while they work.
+        let has_steps = |lane: LaneId| steps.steps.iter().any(|step| step.lane == lane);
+        let is_engine = |lane: &LaneId, _: &mut Vec<Segment<Span>>| {
+            totals.engine_lanes.contains(*lane) && !has_steps(*lane)
+        };
+        let engine_lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = lanes.extract_if(.., is_engine).collect();
+        let (mut engines, more) = sweep_lanes(&shared, engine_lanes, side, options.threads)?;
+        steps.absorb(&more);
+        shared.functions = Functions::of(engines.iter().map(|lane| &lane.engine));
         let (mut lanes, more) = sweep_lanes(&shared, lanes, side, options.threads)?;
         steps.absorb(&more);
+        lanes.append(&mut engines);
         lanes.append(&mut first);
         lanes.sort_by_key(|lane| lane.lane);
         let mut rows = links.finish()?;
@@ -118,7 +136,8 @@ impl<'a> Attributed<'a> {
             hta_kept += lane.hta_kept;
             loose += lane.hta_loose;
         }
-        let join = Join { shared: &shared, streams: &streams, loose_host_rows: loose };
+        let scoped = ScopedLanes::of(&lanes);
+        let join = Join { shared: &shared, streams: &streams, scoped: &scoped, loose_host_rows: loose };
         let mut joined = join.run(rows, options.threads, &mut steps)?;
         let mut device_spans: Vec<DeviceSpan> = Vec::new();
         let points = merge(&store, std::mem::take(&mut joined.points))?;
@@ -194,8 +213,8 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
             duration,
             kind,
             order: pair.order,
-            correlation: NO_CORRELATION,
             flags: Span::COMPLETE,
+            ..Span::ZERO
         })?;
     }
     Ok(unmatched)

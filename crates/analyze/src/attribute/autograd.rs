@@ -28,22 +28,48 @@ impl Stretches {
     }
 }
 
+/// Functions that autograd's threads evaluate, by start.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Functions(Vec<(i64, i64)>);
+
+impl Functions {
+    /// Joins the functions of several lanes; none where not all of a lane were kept.
+    pub(crate) fn of<'s>(engines: impl Iterator<Item = &'s Stretches> + Clone) -> Self {
+        if engines.clone().any(|engine| engine.is_full) {
+            return Self::default();
+        }
+        let mut functions: Vec<(i64, i64)> = engines.flat_map(|engine| engine.kept.iter().copied()).collect();
+        functions.sort_unstable();
+        Self(functions)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns from when to when a thread with nothing but one event from `from` to `to` waits: from the first to the last function that
+    /// is evaluated wholly inside. The search begins at `cursor`, which times of earlier calls never pass.
+    #[inline]
+    pub(crate) fn wait(&self, cursor: &mut usize, from: i64, to: i64) -> Option<(i64, i64)> {
+        while self.0.get(*cursor).is_some_and(|function| function.0 < from) {
+            *cursor += 1;
+        }
+        let began = self.0.get(*cursor).map(|function| function.0).filter(|began| *began < to)?;
+        let inside = self.0.get(*cursor..)?.iter().take_while(|function| function.0 < to);
+        let ended = inside.filter(|function| function.1 <= to).map(|function| function.1).max()?;
+        Some((began, ended))
+    }
+}
+
 /// Returns the nanoseconds of `gaps`, in which a thread has no named event, between the first and the last function that autograd evaluates
 /// wholly inside of each.
 pub(crate) fn waited<'s>(gaps: &Stretches, engines: impl Iterator<Item = &'s Stretches> + Clone) -> i64 {
-    if gaps.is_full || engines.clone().any(|engine| engine.is_full) {
+    let (functions, mut cursor) = (Functions::of(engines), 0);
+    if gaps.is_full {
         return 0;
     }
-    let mut functions: Vec<(i64, i64)> = engines.flat_map(|engine| engine.kept.iter().copied()).collect();
-    functions.sort_unstable();
-    let wait = |&(from, to): &(i64, i64)| {
-        let first = functions.partition_point(|function| function.0 < from);
-        let began = functions.get(first)?.0;
-        let inside = functions[first..].iter().take_while(|function| function.0 < to);
-        let ended = inside.filter(|function| function.1 <= to).map(|function| function.1).max()?;
-        Some((ended - began).max(0))
-    };
-    gaps.kept.iter().filter_map(wait).sum()
+    let waits = gaps.kept.iter().filter_map(|&(from, to)| functions.wait(&mut cursor, from, to));
+    waits.map(|(began, ended)| ended - began).sum()
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
-use crate::attribute::autograd::Stretches;
+use crate::attribute::autograd::{Functions, Stretches};
 use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
 use crate::attribute::parts::{Activity, Divider, PartNanos};
-use crate::attribute::self_time::{LaneTime, Visitor, sweep};
+use crate::attribute::scopes::Autograd;
+use crate::attribute::self_time::{LaneTime, Part, Visitor, sweep};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
-use crate::attribute::tree::Tree;
+use crate::attribute::tree::{Node, Tree};
 use crate::collect::LaneSet;
 use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::collect::rules::Role;
-use crate::sort::{Helper, Segment, Store, Writer, merge};
+use crate::sort::{Helper, Record as _, Segment, Store, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
 use std::sync::Arc;
@@ -40,6 +41,10 @@ pub(crate) struct Shared {
     pub(crate) roles: Vec<Role>,
     /// Lanes that hold functions of autograd's engine.
     pub(crate) engine_lanes: LaneSet,
+    /// Functions of autograd's own threads; nothing while these are swept.
+    pub(crate) functions: Functions,
+    /// The category of the backward pass, if the rules have one.
+    pub(crate) backward: Option<CategoryId>,
     /// State of the device; nothing while the device's own lanes are swept.
     pub(crate) device: Arc<DeviceStates>,
 }
@@ -76,6 +81,7 @@ pub(crate) struct LaneResult {
     pub(crate) parts: Vec<PartNanos>,
     /// Calls that launch device work.
     pub(crate) launches: u64,
+    pub(crate) autograd: Autograd,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -145,6 +151,10 @@ struct LaneSweep<'a> {
     busy: BusyTime,
     divider: Option<Divider<'a>>,
     launches: u64,
+    lane: LaneId,
+    autograd: Autograd,
+    /// Index of the next function that autograd's own threads evaluate; `None` for a lane that does not wait for these.
+    next_function: Option<usize>,
 }
 
 /// Sweeps one lane.
@@ -164,6 +174,9 @@ pub(crate) fn sweep_lane(
         (true, steps) => Some(steps),
         (false, _) => shared.engine_lanes.contains(lane).then_some(0),
     };
+    // Where several threads have steps, any of them can be the one that waits.
+    let is_only_one = shared.steps.iter().all(|step| step.lane == lane);
+    let waits = side == Side::Host && is_only_one && !shared.functions.is_empty();
     let mut state = LaneSweep {
         shared,
         scratch,
@@ -185,6 +198,9 @@ pub(crate) fn sweep_lane(
         busy: BusyTime::default(),
         divider: divided.map(|sums| Divider::new(&shared.device, sums)),
         launches: 0,
+        lane,
+        autograd: Autograd::default(),
+        next_function: waits.then_some(0),
     };
     let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
@@ -219,6 +235,7 @@ pub(crate) fn sweep_lane(
         busy: state.busy,
         parts: state.divider.map(|divider| divider.sums).unwrap_or_default(),
         launches: state.launches,
+        autograd: state.autograd.finish(),
     })
 }
 
@@ -255,7 +272,14 @@ impl LaneSweep<'_> {
         }
     }
 
-    fn link(&mut self, span: &Span, phase: Option<CategoryId>) {
+    fn link(&mut self, span: &Span, node: Option<NodeId>) {
+        let node = node.and_then(|id| self.tree.nodes.get(id.index()));
+        let scope = node.and_then(|node| node.scope);
+        let sequence =
+            node.filter(|node| node.in_function).and_then(|_| self.autograd.sequence_at(span.start));
+        let scoped = if scope.is_some() { Link::SCOPED } else { 0 };
+        let sequenced = if sequence.is_some() { Span::SEQUENCED } else { 0 };
+        let function = if node.is_some_and(|node| node.in_function) { Link::FUNCTION } else { 0 };
         let pushed = self.links.push(Link {
             correlation: span.correlation,
             order: span.order,
@@ -263,9 +287,12 @@ impl LaneSweep<'_> {
             duration: span.duration,
             kind: span.kind,
             stream: None,
-            phase,
+            phase: node.and_then(|node| node.phase),
             step: self.scratch.steps.at(span.start),
-            flags: span.flags & Span::COMPLETE,
+            lane: if scope.is_some() { self.lane } else { Link::ZERO.lane },
+            scope,
+            sequence: sequence.unwrap_or(0),
+            flags: span.flags & Span::COMPLETE | scoped | sequenced | function,
         });
         if let Err(failure) = pushed {
             self.failure.get_or_insert(failure);
@@ -326,18 +353,28 @@ impl LaneSweep<'_> {
 }
 
 impl Visitor for LaneSweep<'_> {
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId {
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId {
+        let Part { from, to, is_continued } = part;
         let id = self.tree.child(parent, span.kind, &self.shared.kinds);
-        let mut phase = None;
-        if let Some(node) = self.tree.nodes.get_mut(id.index()) {
-            node.events += 1;
-            node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
-            phase = node.phase;
+        let Some(node) = self.tree.nodes.get_mut(id.index()) else { return id };
+        node.total_nanos = node.total_nanos.saturating_add(to - from);
+        let &mut Node { scope, in_function, .. } = node;
+        let is_engine = self.shared.kinds.get(span.kind.index()).is_some_and(|kind| kind.is(Kind::ENGINE));
+        if is_engine && self.side == Side::Host {
+            self.autograd.enter(span, (from, to), scope);
+            if parent.is_none() {
+                self.engine.add(from, to);
+            }
         }
+        if is_continued {
+            return id;
+        }
+        node.events += 1;
         if self.side == Side::Host {
             if let Some(kind) = self.shared.kinds.get(span.kind.index()) {
-                if parent.is_none() && kind.is(Kind::ENGINE) {
-                    self.engine.add(from, span.end());
+                let has_scopes = !self.tree.scopes.list.is_empty();
+                if span.is(Span::SEQUENCED) && !is_engine && !in_function && has_scopes {
+                    self.autograd.operator(span.sequence, scope);
                 }
                 self.launches += u64::from(kind.launch != Launch::No);
             }
@@ -349,15 +386,62 @@ impl Visitor for LaneSweep<'_> {
             }
         }
         if span.correlation != NO_CORRELATION && !span.is(Span::ON_STREAM) {
-            self.link(span, phase);
+            self.link(span, Some(id));
         }
         id
     }
 
     fn run(&mut self, id: NodeId, from: i64, to: i64) {
+        let Some((began, ended)) = self.wait(id, from, to) else { return self.add(id, from, to) };
+        let Some(node) = self.tree.nodes.get(id.index()) else { return };
+        if let Some(scope) = node.scope {
+            self.autograd.wait(began, ended, scope);
+        }
+        // What no span names is counted apart.
+        let role = node.phase.map(|phase| self.role(phase));
+        let backward = self.shared.backward.filter(|_| matches!(role, Some(Role::Forward | Role::Loss)));
+        let waiting = backward.map_or(id, |backward| self.tree.waiting(id, backward));
+        for (node, from, to) in [(id, from, began), (waiting, began, ended), (id, ended, to)] {
+            if from < to {
+                self.add(node, from, to);
+            }
+        }
+    }
+
+    fn cut(&mut self, node: NodeId, nanos: i64) {
+        if let Some(node) = self.tree.nodes.get_mut(node.index()) {
+            node.total_nanos = node.total_nanos.saturating_sub(nanos);
+        }
+    }
+
+    fn is_step(&self, span: &Span) -> bool {
+        self.shared.kinds.get(span.kind.index()).is_some_and(|kind| kind.is(Kind::STEP))
+    }
+
+    fn is_annotation(&self, span: &Span) -> bool {
+        self.shared.kinds.get(span.kind.index()).is_some_and(|kind| kind.is(Kind::SCOPE))
+    }
+}
+
+impl LaneSweep<'_> {
+    /// Returns from when to when a thread waits for autograd's threads, where it has nothing but an event that does no work itself.
+    #[inline]
+    fn wait(&mut self, id: NodeId, from: i64, to: i64) -> Option<(i64, i64)> {
+        let cursor = self.next_function.as_mut()?;
+        let node = self.tree.nodes.get(id.index())?;
+        let kind = self.shared.kinds.get(node.kind.index())?;
+        let is_idle = kind.is(Kind::SCOPE) || kind.is(Kind::PYTHON);
+        if is_idle { self.shared.functions.wait(cursor, from, to) } else { None }
+    }
+
+    /// Adds time in which `id` is innermost.
+    fn add(&mut self, id: NodeId, from: i64, to: i64) {
         let Some(node) = self.tree.nodes.get_mut(id.index()) else { return };
         node.self_nanos += to - from;
         let (kind, category, phase) = (node.kind, node.category, node.phase);
+        if node.in_function {
+            self.autograd.run(from, to);
+        }
         self.bins.add(category, from, to);
         if self.side == Side::Device {
             return;

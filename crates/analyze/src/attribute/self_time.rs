@@ -4,6 +4,9 @@
 //! inside it but ends after it is clipped: it is counted from the end of the span it overlaps, then placed again by
 //! the same rule. So no instant is counted twice, and the pieces of a lane add up to the union of its spans.
 //! Memory is the depth of the nesting plus the spans that wait to be placed again.
+//!
+//! Steps are different: a profiler ends one in the middle of what the program does. An annotation that begins in a step and ends after it,
+//! and any span that ends in a step that began inside it, is divided at the step's boundary, so that each part has its own step around it.
 
 use crate::collect::id::NodeId;
 use crate::collect::record::Span;
@@ -14,10 +17,25 @@ use std::collections::BinaryHeap;
 
 /// Receives what happens on one lane, in order of time.
 pub(crate) trait Visitor {
-    /// A span is placed: counted from `from` to its end, inside `parent`. Returns its node.
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId;
+    /// A span is placed: counted in `part`, inside `parent`. Returns its node.
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId;
     /// From `from` to `to`, what was opened as `node` was innermost.
     fn run(&mut self, node: NodeId, from: i64, to: i64);
+    /// What was opened as `node` ends earlier by so much; the rest of its span is placed again.
+    fn cut(&mut self, node: NodeId, nanos: i64);
+    /// Whether a span is a step.
+    fn is_step(&self, span: &Span) -> bool;
+    /// Whether a span is an annotation.
+    fn is_annotation(&self, span: &Span) -> bool;
+}
+
+/// The part of a span that is placed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    /// An earlier part of the span was placed before.
+    pub(crate) is_continued: bool,
 }
 
 /// The times of a lane.
@@ -38,6 +56,7 @@ pub(crate) struct LaneTime {
 struct Waiting {
     from: i64,
     span: Span,
+    is_continued: bool,
 }
 
 impl Waiting {
@@ -65,7 +84,7 @@ pub(crate) fn sweep<V: Visitor>(
     visitor: &mut V,
 ) -> Result<LaneTime> {
     let mut time = LaneTime::default();
-    let mut stack: Vec<(i64, NodeId)> = Vec::new();
+    let mut stack: Vec<Placed> = Vec::new();
     let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
     let mut incoming = next(visitor)?;
     // Up to here every instant is accounted for.
@@ -74,7 +93,7 @@ pub(crate) fn sweep<V: Visitor>(
     loop {
         let candidate = match (&incoming, waiting.peek()) {
             (Some(span), Some(again)) => {
-                let fresh = Waiting { from: span.start, span: *span };
+                let fresh = Waiting { from: span.start, span: *span, is_continued: false };
                 if fresh.order(again) == Ordering::Less {
                     take_fresh(&mut incoming, &mut next, visitor)?
                 } else {
@@ -84,7 +103,7 @@ pub(crate) fn sweep<V: Visitor>(
             (Some(_), None) => take_fresh(&mut incoming, &mut next, visitor)?,
             (None, _) => waiting.pop().map(again_of),
         };
-        let Some((from, span, again)) = candidate else { break };
+        let Some((Waiting { from, span, is_continued }, again)) = candidate else { break };
         if !again {
             // The union, from the spans as they are and not from the pieces, so that one can check the other.
             let (start, end) = (span.start, span.end());
@@ -98,7 +117,7 @@ pub(crate) fn sweep<V: Visitor>(
             time.window =
                 Some(time.window.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
         }
-        while let Some(&(end, node)) = stack.last() {
+        while let Some(&Placed { end, node, .. }) = stack.last() {
             if end > from {
                 break;
             }
@@ -108,27 +127,51 @@ pub(crate) fn sweep<V: Visitor>(
             }
             stack.pop();
         }
-        if let Some(&(end, node)) = stack.last() {
+        let mut to = span.end();
+        if let Some(&Placed { end, node, .. }) = stack.last() {
             if from > now {
                 visitor.run(node, now, from);
             }
             if span.end() > end {
                 time.clipped += u64::from(!again);
                 now = from;
-                // Ends only grow towards the outermost: it cannot be placed before the last one that it overlaps has ended.
-                // Trying at every end between would cost the square of the depth.
-                let inside = stack.partition_point(|&(end, _)| end >= span.end());
-                let until = stack.get(inside).map_or(end, |&(end, _)| end);
-                waiting.push(Waiting { from: until, span });
-                continue;
+                // Ends only grow towards the outermost.
+                let inside = stack.partition_point(|placed| placed.end >= span.end());
+                let overlapped = stack.get(inside..).unwrap_or_default();
+                if visitor.is_step(&span) {
+                    // What is divided already has its next part waiting.
+                    for placed in stack.drain(inside..).filter(|placed| !placed.is_step && !placed.is_divided)
+                    {
+                        visitor.cut(placed.node, placed.end - from);
+                        waiting.push(Waiting { from, span: placed.span, is_continued: true });
+                    }
+                } else if visitor.is_annotation(&span)
+                    && overlapped.iter().all(|placed| placed.is_step || placed.is_divided)
+                {
+                    to = end;
+                    waiting.push(Waiting { from: end, span, is_continued: true });
+                } else {
+                    // It cannot be placed before the last one that it overlaps has ended. Trying at every end between would cost
+                    // the square of the depth.
+                    let until = overlapped.first().map_or(end, |placed| placed.end);
+                    waiting.push(Waiting { from: until, span, is_continued });
+                    continue;
+                }
             }
         }
         now = from;
-        let node = visitor.open(stack.last().map(|&(_, node)| node), &span, from);
-        time.spans += 1;
-        stack.push((span.end(), node));
+        let parent = stack.last().map(|placed| placed.node);
+        let node = visitor.open(parent, &span, Part { from, to, is_continued });
+        time.spans += u64::from(!is_continued);
+        stack.push(Placed {
+            end: to,
+            node,
+            span,
+            is_step: visitor.is_step(&span),
+            is_divided: to < span.end(),
+        });
     }
-    while let Some((end, node)) = stack.pop() {
+    while let Some(Placed { end, node, .. }) = stack.pop() {
         if end > now {
             visitor.run(node, now, end);
             now = end;
@@ -137,10 +180,21 @@ pub(crate) fn sweep<V: Visitor>(
     Ok(time)
 }
 
-type Candidate = (i64, Span, bool);
+/// A span that is open.
+struct Placed {
+    end: i64,
+    node: NodeId,
+    span: Span,
+    is_step: bool,
+    /// It ends with the step around it, and another part follows.
+    is_divided: bool,
+}
 
-fn again_of(Waiting { from, span }: Waiting) -> Candidate {
-    (from, span, true)
+/// The span to place next, and whether it was tried before.
+type Candidate = (Waiting, bool);
+
+fn again_of(waiting: Waiting) -> Candidate {
+    (waiting, true)
 }
 
 #[inline]
@@ -151,14 +205,13 @@ fn take_fresh<V>(
 ) -> Result<Option<Candidate>> {
     let Some(span) = *incoming else { return Ok(None) };
     *incoming = next(visitor)?;
-    Ok(Some((span.start, span, false)))
+    Ok(Some((Waiting { from: span.start, span, is_continued: false }, false)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::collect::id::KindId;
-    use crate::collect::record::NO_CORRELATION;
     use knockout_trace::LaneId;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -169,11 +222,13 @@ mod tests {
         opened: Vec<u64>,
         ran_to: i64,
         pieces: usize,
+        /// The first so many spans are steps.
+        steps: u64,
     }
 
     impl Visitor for Sum {
-        fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId {
-            assert!(from < span.end());
+        fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId {
+            assert!(part.from < part.to && part.to <= span.end());
             assert!(parent.is_none_or(|parent| parent.index() < self.opened.len()));
             self.opened.push(span.order);
             NodeId::from_index(self.opened.len() - 1)
@@ -184,6 +239,18 @@ mod tests {
             self.ran_to = to;
             self.pieces += 1;
             *self.selfs.entry(self.opened[node.index()]).or_default() += to - from;
+        }
+
+        fn cut(&mut self, node: NodeId, nanos: i64) {
+            assert!(node.index() < self.opened.len() && nanos > 0);
+        }
+
+        fn is_step(&self, span: &Span) -> bool {
+            span.order < self.steps
+        }
+
+        fn is_annotation(&self, span: &Span) -> bool {
+            !span.order.is_multiple_of(5)
         }
     }
 
@@ -196,17 +263,21 @@ mod tests {
                 duration,
                 kind: KindId::from_index(0),
                 order: order as u64,
-                correlation: NO_CORRELATION,
                 flags: 1,
+                ..Span::ZERO
             })
             .collect()
     }
 
     fn run(list: &[(i64, i64)]) -> (Sum, LaneTime) {
+        run_with_steps(list, 0)
+    }
+
+    fn run_with_steps(list: &[(i64, i64)], steps: u64) -> (Sum, LaneTime) {
         let mut sorted = spans(list);
         sorted.sort_by(Span::order);
         let mut iter = sorted.into_iter();
-        let mut sum = Sum::default();
+        let mut sum = Sum { steps, ..Sum::default() };
         let time = sweep(|_| Ok(iter.next()), &mut sum).unwrap();
         (sum, time)
     }
@@ -248,6 +319,15 @@ mod tests {
         assert_eq!((time.busy_nanos, time.clipped, time.spans), (8000, 1, 2));
     }
 
+    #[test]
+    fn a_span_is_divided_where_a_step_ends_or_begins() {
+        // Two steps, and a span of 40 to 160 with one of 60 to 150 inside it.
+        let (sum, time) = run_with_steps(&[(0, 100), (105, 95), (40, 120), (60, 90)], 2);
+        assert_eq!(sum.selfs, BTreeMap::from([(0, 40), (1, 40), (2, 20 + 10), (3, 90)]));
+        assert_eq!(sum.opened, [0, 2, 3, 2, 3, 1, 2, 3]);
+        assert_eq!((time.busy_nanos, time.spans), (200, 4));
+    }
+
     /// Trying every end of the spans around it would make pieces in the square of their number.
     #[test]
     fn overlaps_with_deep_nesting_cost_no_more_than_their_number() {
@@ -271,6 +351,15 @@ mod tests {
             prop_assert_eq!(time.busy_nanos, union(&list));
             prop_assert_eq!(time.spans, list.len() as u64);
             prop_assert_eq!(sum.selfs, by_definition(&list));
+        }
+
+        #[test]
+        fn steps_lose_and_double_nothing(
+            list in proptest::collection::vec((0_i64..100, 1_i64..60), 0..24), steps in 0_u64..8
+        ) {
+            let (sum, time) = run_with_steps(&list, steps);
+            prop_assert_eq!(sum.selfs.values().sum::<i64>(), union(&list));
+            prop_assert_eq!(time.spans, list.len() as u64);
         }
     }
 }

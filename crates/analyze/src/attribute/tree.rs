@@ -1,9 +1,10 @@
 //! The call tree of one lane: what ran inside what, how often and how long. The category of an event follows from
 //! its node in the tree.
 
-use crate::collect::id::{CategoryId, KindId, NodeId};
+use crate::attribute::scopes::Scopes;
+use crate::collect::id::{CategoryId, KindId, NodeId, ScopeId};
 use crate::collect::kind::Kind;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Beyond this many nodes in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
@@ -28,6 +29,12 @@ pub(crate) struct Node {
     pub(crate) outermost: bool,
     /// The innermost Python frame at or above it.
     pub(crate) python: Option<NodeId>,
+    /// The innermost module or annotation at or above it.
+    pub(crate) scope: Option<ScopeId>,
+    /// It is, or is inside, a function of autograd's that has no module or annotation inside around it.
+    pub(crate) in_function: bool,
+    /// It is inside a step on its own lane.
+    pub(crate) in_step: bool,
     /// The child seen last: usually the next one too.
     recent: Option<(KindId, NodeId)>,
     /// Nodes above it.
@@ -40,6 +47,9 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
+    pub(crate) scopes: Scopes,
+    /// Nodes of time in which another node waits for autograd's threads.
+    waiting: BTreeMap<NodeId, NodeId>,
     children: HashMap<u64, NodeId, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
 }
@@ -99,7 +109,7 @@ impl Tree {
         id
     }
 
-    fn new_node(&self, parent: Option<NodeId>, kind: KindId, id: NodeId, kinds: &[Kind]) -> Node {
+    fn new_node(&mut self, parent: Option<NodeId>, kind: KindId, id: NodeId, kinds: &[Kind]) -> Node {
         let above = parent.and_then(|p| self.nodes.get(p.index()));
         let outer_phase = above.and_then(|node| node.phase);
         let mut node = Node {
@@ -113,6 +123,9 @@ impl Tree {
             total_nanos: 0,
             outermost: true,
             python: above.and_then(|node| node.python),
+            scope: above.and_then(|node| node.scope),
+            in_function: above.is_some_and(|node| node.in_function),
+            in_step: above.is_some_and(|node| node.in_step),
             recent: None,
             depth: above.map_or(0, |node| node.depth + 1),
             root: above.map_or(id, |node| node.root),
@@ -130,6 +143,8 @@ impl Tree {
         if facts.is(Kind::PYTHON) {
             node.python = Some(id);
         }
+        node.in_step |= facts.is(Kind::STEP);
+        node.in_function |= facts.is(Kind::ENGINE);
         let mut up = above;
         while let Some(ancestor) = up {
             if kinds.get(ancestor.kind.index()).is_some_and(|other| other.name == facts.name) {
@@ -138,12 +153,41 @@ impl Tree {
             }
             up = ancestor.parent.and_then(|p| self.nodes.get(p.index()));
         }
+        if facts.is(Kind::SCOPE) {
+            node.scope = self.scopes.child(node.scope, kind);
+            node.in_function = false;
+        }
         node
+    }
+
+    /// The node of time in which the event of `id` waits for autograd's threads, made if new. It has the same kind, and is inside of it.
+    pub(crate) fn waiting(&mut self, id: NodeId, backward: CategoryId) -> NodeId {
+        if let Some(&waiting) = self.waiting.get(&id) {
+            return waiting;
+        }
+        let Some(node) = self.nodes.get(id.index()) else { return id };
+        let waiting = NodeId::from_index(self.nodes.len());
+        self.waiting.insert(id, waiting);
+        self.nodes.push(Node {
+            parent: Some(id),
+            category: backward,
+            phase: Some(backward),
+            events: 0,
+            self_nanos: 0,
+            idle_nanos: 0,
+            total_nanos: 0,
+            outermost: false,
+            recent: None,
+            depth: node.depth + 1,
+            ..node.clone()
+        });
+        waiting
     }
 
     /// Frees what only building needs.
     pub(crate) fn freeze(&mut self) {
         self.children = HashMap::default();
+        self.waiting = BTreeMap::new();
         self.nodes.shrink_to_fit();
     }
 }

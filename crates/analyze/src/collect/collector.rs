@@ -12,7 +12,7 @@ use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::{EventOrigin, Rules};
 use crate::collect::waits::{Wait, Waiter, Waits};
-use crate::sort::{Helper, Store, Writer};
+use crate::sort::{Helper, Record as _, Store, Writer};
 use knockout_base::error::Error;
 use knockout_trace::{ArgKey, ArgSet, ArgValue, Event, Id, LaneId, Outcome, Phase, Sink, Symbol};
 use std::collections::{BTreeMap, HashMap};
@@ -241,6 +241,8 @@ impl Collector {
             self.waits.push_record(correlation, start);
         }
         let mark = if complete { Span::COMPLETE } else { 0 };
+        let sequence = event.args.number(ArgKey::SequenceNumber, event.symbols);
+        let sequenced = if sequence.is_some() { Span::SEQUENCED } else { 0 };
         let span = Span {
             lane: event.lane,
             start,
@@ -248,7 +250,8 @@ impl Collector {
             kind,
             order: event.index,
             correlation,
-            flags: mark | if on_stream { Span::ON_STREAM } else { 0 },
+            sequence: sequence.unwrap_or(0) as u32,
+            flags: mark | sequenced | if on_stream { Span::ON_STREAM } else { 0 },
         };
         let mut pushed = self.spans.push(span);
         if on_stream && pushed.is_ok() {
@@ -259,9 +262,8 @@ impl Collector {
                 duration,
                 kind,
                 stream,
-                phase: None,
-                step: None,
                 flags: mark,
+                ..Link::ZERO
             });
         }
         if let Err(failure) = pushed {

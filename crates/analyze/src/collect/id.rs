@@ -67,6 +67,11 @@ identifier! {
 }
 
 identifier! {
+    /// A module call or an annotation, inside the same stack of others on its lane.
+    ScopeId(NonZeroU32, u32)
+}
+
+identifier! {
     /// A category of the rules. Where it takes what is inside of its events, it is a phase.
     CategoryId(NonZeroU8, u8)
 }
@@ -74,6 +79,7 @@ identifier! {
 stored!(StreamId(NonZeroU32, u32));
 stored!(StepId(NonZeroU32, u32));
 stored!(CategoryId(NonZeroU8, u8));
+stored!(ScopeId(NonZeroU32, u32));
 
 #[cfg(test)]
 mod tests {

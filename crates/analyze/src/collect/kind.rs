@@ -41,6 +41,9 @@ const CALL_CATS: [&str; 8] = [
     "xpu_runtime",
 ];
 
+/// How traces name the calls of a module.
+const MODULES: [&str; 2] = ["nn.Module: ", "[pl][module]"];
+
 /// Work of a device event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
@@ -105,6 +108,10 @@ impl Kind {
     pub(crate) const OVERHEAD: u16 = 4096;
     /// A call that records an event on a stream.
     pub(crate) const EVENT_RECORD: u16 = 8192;
+    /// A call of a module.
+    pub(crate) const MODULE: u16 = 16384;
+    /// A call of a module, or an annotation of the program other than a step.
+    pub(crate) const SCOPE: u16 = 32768;
 
     #[inline]
     pub(crate) fn is(&self, flag: u16) -> bool {
@@ -140,6 +147,9 @@ impl Kind {
         set(Self::OVERHEAD, lower == "overhead");
         let is_call = CALL_CATS.contains(&lower.as_str());
         set(Self::EVENT_RECORD, is_call && text.contains("EventRecord"));
+        let is_module = MODULES.iter().any(|start| text.starts_with(start));
+        set(Self::MODULE, is_module);
+        set(Self::SCOPE, is_module || (lower == "user_annotation" && !text.starts_with("ProfilerStep")));
         let launch = if LAUNCH_STATS.contains(&text) {
             Launch::Stats
         } else if LAUNCH_QUEUE.contains(&text) {

@@ -1,7 +1,7 @@
 //! The three compact records the analysis sorts: spans by lane and time, rows by correlation, device points by
 //! time. Knows how they are packed and ordered, not what is made of them.
 
-use crate::collect::id::{CategoryId, KindId, StepId, StreamId};
+use crate::collect::id::{CategoryId, KindId, ScopeId, StepId, StreamId};
 use crate::sort::{Record, put, put_signed, take, take_signed};
 use knockout_trace::LaneId;
 use std::cmp::{Ordering, Reverse};
@@ -27,6 +27,8 @@ pub(crate) struct Span {
     /// Position in the file.
     pub(crate) order: u64,
     pub(crate) correlation: i64,
+    /// Low bits of the autograd sequence number, if [`Span::SEQUENCED`].
+    pub(crate) sequence: u32,
     pub(crate) flags: u8,
 }
 
@@ -35,7 +37,9 @@ impl Span {
     pub(crate) const COMPLETE: u8 = 1;
     /// The event names a stream, so it was also stored as a [`Link`] when it was read.
     pub(crate) const ON_STREAM: u8 = 2;
-    const CORRELATED: u8 = 4;
+    /// The event has an autograd sequence number.
+    pub(crate) const SEQUENCED: u8 = 4;
+    const CORRELATED: u8 = 8;
 
     pub(crate) fn end(&self) -> i64 {
         self.start.saturating_add(self.duration)
@@ -54,6 +58,7 @@ impl Record for Span {
         kind: KindId::from_index(0),
         order: 0,
         correlation: NO_CORRELATION,
+        sequence: 0,
         flags: 0,
     };
 
@@ -82,6 +87,9 @@ impl Record for Span {
         if correlated {
             put_signed(out, self.correlation);
         }
+        if self.is(Self::SEQUENCED) {
+            put(out, u64::from(self.sequence));
+        }
     }
 
     #[inline]
@@ -93,6 +101,7 @@ impl Record for Span {
         let kind = take_kind(input)?;
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let correlation = if flags & Self::CORRELATED == 0 { NO_CORRELATION } else { take_signed(input)? };
+        let sequence = if flags & Self::SEQUENCED == 0 { 0 } else { u32::try_from(take(input)?).ok()? };
         Some(Self {
             lane: LaneId::from_index(group as usize),
             start,
@@ -100,6 +109,7 @@ impl Record for Span {
             kind,
             order,
             correlation,
+            sequence,
             flags: flags & !Self::CORRELATED,
         })
     }
@@ -123,6 +133,11 @@ pub(crate) struct Link {
     pub(crate) phase: Option<CategoryId>,
     /// Step in which a call was made.
     pub(crate) step: Option<StepId>,
+    /// Lane and innermost module or annotation in which a call was made.
+    pub(crate) lane: LaneId,
+    pub(crate) scope: Option<ScopeId>,
+    /// Sequence number of the function of autograd in which a call was made, if [`Span::SEQUENCED`].
+    pub(crate) sequence: u32,
     pub(crate) flags: u8,
 }
 
@@ -136,6 +151,9 @@ impl Record for Link {
         stream: None,
         phase: None,
         step: None,
+        lane: LaneId::from_index(0),
+        scope: None,
+        sequence: 0,
         flags: 0,
     };
 
@@ -162,6 +180,13 @@ impl Record for Link {
         put(out, u64::from(StreamId::pack(self.stream)));
         out.push(CategoryId::pack(self.phase));
         put(out, u64::from(StepId::pack(self.step)));
+        if self.is(Self::SCOPED) {
+            put(out, self.lane.index() as u64);
+            put(out, u64::from(ScopeId::pack(self.scope)));
+        }
+        if self.is(Span::SEQUENCED) {
+            put(out, u64::from(self.sequence));
+        }
     }
 
     #[inline]
@@ -177,12 +202,38 @@ impl Record for Link {
         let (&phase, rest) = input.split_first()?;
         *input = rest;
         let phase = CategoryId::unpack(phase);
-        let step = StepId::unpack(u32::try_from(take(input)?).ok()?);
-        Some(Self { correlation, order, start, duration, kind, stream, phase, step, flags })
+        let mut small = || u32::try_from(take(input)?).ok();
+        let step = StepId::unpack(small()?);
+        let (lane, scope) = if flags & Self::SCOPED == 0 { (0, 0) } else { (small()?, small()?) };
+        let sequence = if flags & Span::SEQUENCED == 0 { 0 } else { small()? };
+        let (lane, scope) = (LaneId::from_index(lane as usize), ScopeId::unpack(scope));
+        Some(Self {
+            correlation,
+            order,
+            start,
+            duration,
+            kind,
+            stream,
+            phase,
+            step,
+            lane,
+            scope,
+            sequence,
+            flags,
+        })
     }
 }
 
 impl Link {
+    /// The call has a lane that its module or annotation, or its function of autograd, refers to.
+    pub(crate) const SCOPED: u8 = 16;
+    /// The call was made in a function of autograd's.
+    pub(crate) const FUNCTION: u8 = 32;
+
+    fn is(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
     pub(crate) fn end(&self) -> i64 {
         self.start.saturating_add(self.duration)
     }
@@ -330,12 +381,14 @@ mod tests {
         #[test]
         fn spans_and_links_survive_packing(
             before in any::<(i64, u64)>(), now in any::<(i64, i64, u16, u64, i64)>(),
-            flags in 0_u8..4, small in any::<(u32, u8, u32)>(),
+            flags in 0_u8..8, small in any::<(u32, u8, u32)>(), numbers in any::<(u16, u32, u32)>(),
         ) {
             let (start, duration, kind, order, correlation) = now;
             let kind = KindId::from_index(kind.into());
             let previous = Span { start: before.0, order: before.1, ..Span::ZERO };
-            let span = Span { lane: LaneId::from_index(3), start, duration, kind, order, correlation, flags };
+            let sequence = if flags & Span::SEQUENCED == 0 { 0 } else { numbers.1 };
+            let lane = LaneId::from_index(3);
+            let span = Span { lane, start, duration, kind, order, correlation, sequence, flags };
             let mut bytes = Vec::new();
             span.encode(&previous, &mut bytes);
             prop_assert_eq!(Span::decode(&previous, 3, &mut bytes.as_slice()), Some(span));
@@ -343,7 +396,12 @@ mod tests {
             let previous = Link { start: before.0, order: before.1, ..Link::ZERO };
             let (stream, phase, step) =
                 (StreamId::unpack(small.0), CategoryId::unpack(small.1), StepId::unpack(small.2));
-            let link = Link { correlation, order, start, duration, kind, stream, phase, step, flags };
+            let lane = LaneId::from_index(numbers.0.into());
+            let scope = ScopeId::unpack(numbers.2);
+            let flags = flags | Link::SCOPED;
+            let link = Link {
+                correlation, order, start, duration, kind, stream, phase, step, lane, scope, sequence, flags,
+            };
             bytes.clear();
             link.encode(&previous, &mut bytes);
             prop_assert!(bytes.len() <= crate::sort::MAX_ENCODED);

@@ -8,8 +8,8 @@ use crate::collect::rules::Role;
 use crate::findings::finding::{Source, Sourced, TraceFinding};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
-    CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
-    StepFindings, StepSummary, shares,
+    CategoryShare, CriticalPath, FileFindings, LaneFindings, ModuleRow, Operation, OperationPart,
+    PythonFunction, Share, StepFindings, StepSummary, module_tree, modules, shares,
 };
 use knockout_base::stats::us;
 use serde::Serialize;
@@ -56,6 +56,10 @@ pub struct Analysis {
     pub operations: Vec<Operation>,
     /// Python functions.
     pub python: Vec<PythonFunction>,
+    /// Modules and annotations by name, longest first.
+    pub modules: Vec<ModuleRow>,
+    /// Modules and annotations as a tree; rows come before those inside them.
+    pub module_tree: Vec<ModuleRow>,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
     /// Profiler steps; of one that several ranks have, the slowest rank's.
@@ -106,10 +110,14 @@ impl Analysis {
     /// Puts the findings of all files together, in the order of their ranks.
     pub fn of(mut ranks: Vec<FileFindings>) -> Self {
         ranks.sort_by_key(|rank| rank.rank);
+        let job = Job::of(&ranks);
+        if let Some(job) = &job {
+            job.bind(&mut ranks);
+        }
+        let ranks = ranks;
         let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
-        let job = Job::of(&ranks);
         let mut stragglers = stragglers::of(&ranks);
         // Who arrives last is known: a guess from times of computation would contradict it.
         if let (Some(stragglers), Some(job)) = (&mut stragglers, &job)
@@ -118,6 +126,7 @@ impl Analysis {
             stragglers.finding.clone_from(&job.finding);
         }
         let (steps, step_summary) = steps(&ranks);
+        let module_tree = module_tree(&ranks);
         let straggler = stragglers.iter().filter_map(|found| found.finding.clone());
         let mut findings: Vec<Sourced<TraceFinding>> =
             straggler.map(|what| Sourced { source: None, what }).collect();
@@ -145,6 +154,8 @@ impl Analysis {
             phases: phases(&ranks, host_us),
             operations: operations(&ranks),
             python: ranks.first().filter(|_| ranks.len() == 1).map(|f| f.python.clone()).unwrap_or_default(),
+            modules: modules(&module_tree, &ranks),
+            module_tree,
             lanes: ranks.iter().flat_map(|f| f.lanes.iter().cloned()).collect(),
             steps,
             step_summary,

@@ -1,5 +1,6 @@
 //! The bound of a step: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
 
+use super::finding::Source;
 use knockout_base::stats::share;
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ const REMOVABLE: f64 = 0.25;
 const CLEAR: f64 = 0.50;
 const CLEAR_FACTOR: f64 = 2.0;
 const LIKELY_FACTOR: f64 = 1.5;
+/// Communication of which this share is waiting for the last rank is caused by that rank.
+const MOSTLY_WAITING: f64 = 0.5;
 
 /// The cause that takes most of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -154,6 +157,24 @@ pub struct Bound {
     pub module: Option<(String, f64)>,
     /// The innermost function or operation that contains half of the cause's time, else its largest one. Never one below 5 %.
     pub operation: Option<(String, f64)>,
+    /// The rank that this one waits for in collectives, where that is the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<Source>,
     /// The parts of the time.
     pub parts: TimeParts,
+}
+
+impl Bound {
+    /// Replaces communication as the cause if at least half of it is waiting for another rank to arrive: `wait_us` over `steps` steps.
+    pub(crate) fn wait_for(&mut self, source: &Source, wait_us: f64, steps: usize) {
+        let wait_us = wait_us.min(self.parts.communication_us);
+        if self.limit != Limit::Communication || wait_us < MOSTLY_WAITING * self.parts.communication_us {
+            return;
+        }
+        self.limit = Limit::Straggler;
+        self.waits_for = Some(source.clone());
+        self.share = share(wait_us, self.parts.total_us());
+        self.gain_us = wait_us / steps.max(1) as f64;
+        (self.largest, self.module, self.operation) = (None, None, None);
+    }
 }

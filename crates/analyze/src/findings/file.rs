@@ -4,6 +4,7 @@ use super::bound::{Bound, Limit, TimeParts};
 use super::collective::CollectiveTable;
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
+use super::modules::ModuleRow;
 use super::share::Share;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
@@ -76,6 +77,8 @@ pub struct FileFindings {
     pub operations: Vec<Operation>,
     /// Python functions, with the native time below each and not below a deeper one.
     pub python: Vec<PythonFunction>,
+    /// Modules and annotations as a tree; rows come before those inside them.
+    pub module_tree: Vec<ModuleRow>,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
     /// Profiler steps by start.

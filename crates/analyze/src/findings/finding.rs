@@ -132,7 +132,8 @@ pub enum TraceFinding {
 }
 
 /// The rank, or the file without one, that something was found in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Source {
     /// Rank in the process group.
     Rank(i64),

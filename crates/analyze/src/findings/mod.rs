@@ -9,6 +9,7 @@ pub(crate) mod finding;
 mod flame;
 pub(crate) mod job;
 pub(crate) mod judge;
+mod modules;
 mod share;
 mod stragglers;
 pub(crate) mod warning;
@@ -24,6 +25,8 @@ pub use file::{
 };
 pub use finding::{Delay, DelayCause, Source, Sourced, TraceFinding};
 pub use job::{ClockOffset, CollectiveSummary, CollectiveTimes, Job, JobRank, StepWaits, jobs};
+pub use modules::ModuleRow;
+pub(crate) use modules::{module_tree, modules};
 pub use share::Share;
 pub(crate) use share::shares;
 pub use stragglers::{RankRow, StepRow, Stragglers};

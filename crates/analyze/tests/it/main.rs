@@ -5,6 +5,7 @@ mod bottlenecks;
 mod critical;
 mod experiment;
 mod jobs;
+mod modules;
 mod planted_traces;
 mod recorded;
 mod recording;

@@ -309,10 +309,63 @@ fn what_autograds_thread_does_for_a_training_step_is_backward() {
         kernel(800, 6),
     ]));
     let phase = |name: &str| found.phases.iter().find(|row| row.name == name).unwrap().us;
-    assert_eq!((phase("backward"), phase("optimiser")), (300.0, 300.0));
+    // The function's 300, and as many in which the training step waits for it.
+    assert_eq!((phase("backward"), phase("optimiser")), (600.0, 300.0));
+    assert_eq!(found.autograd_wait_us, 300.0);
     let device: Vec<_> = found.gpu.unwrap().by_phase.into_iter().map(|row| (row.name, row.us)).collect();
     let wanted = [("optimiser", 90.0), ("backward", 60.0), ("forward", 30.0)];
     assert_eq!(device, wanted.map(|(name, us)| (name.to_owned(), us)));
+}
+
+#[test]
+fn a_training_step_that_waits_for_autograds_thread_is_backward_meanwhile() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", TRAINING_STEP, 1, 100, 800, ""),
+        span("user_annotation", LAYER, 1, 110, 90, ""),
+        span("cpu_op", MM_BACKWARD, 2, 300, 100, ""),
+        span("cpu_op", MM_BACKWARD, 2, 420, 180, ""),
+        span("user_annotation", OPTIMIZER_STEP, 1, 700, 150, ""),
+        // A thread of the loader does not wait for autograd.
+        span("user_annotation", "enumerate(DataLoader)#next", 3, 100, 800, ""),
+    ]));
+    // Of 800, the optimiser has 150, and the thread waits from 300 to 600.
+    let of_thread = 280.0;
+    assert_eq!(category(&found, "backward"), 300.0 + of_thread);
+    assert_eq!((category(&found, "forward"), category(&found, "optimiser")), (350.0, 150.0));
+    assert_eq!((found.autograd_wait_us, category(&found, "data loading")), (300.0, 800.0));
+    let step = found.operations.iter().find(|row| row.name == TRAINING_STEP).unwrap();
+    assert_eq!((step.self_us, step.total_us, step.count), (560.0, 800.0, 1));
+    let host = &found.steps[0].host;
+    assert_eq!(host.iter().find(|row| row.name == "backward").unwrap().us, 300.0 + of_thread);
+    let modules = &found.module_tree;
+    let names: Vec<_> =
+        modules.iter().map(|row| (row.name.as_str(), row.host_us, row.host_self_us)).collect();
+    assert_eq!(names[..2], [(TRAINING_STEP, 800.0, 560.0), (OPTIMIZER_STEP, 150.0, 150.0)]);
+}
+
+#[test]
+fn a_span_that_outlives_its_step_belongs_to_both_steps() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
+        span("user_annotation", "ProfilerStep#2", 1, 110, 90, ""),
+        // Lightning ends the step in the middle of its batch.
+        span("user_annotation", "[pl][profile]run_training_batch", 1, 80, 100, ""),
+        span("user_annotation", OPTIMIZER_STEP, 1, 90, 60, ""),
+        span("cpu_op", "aten::sqrt", 1, 120, 20, ""),
+    ]));
+    assert_eq!(category(&found, "optimiser"), 60.0);
+    let of = |name: &str| found.operations.iter().find(|row| row.name == name).unwrap();
+    let batch = of("[pl][profile]run_training_batch");
+    assert_eq!((batch.self_us, batch.total_us, batch.count), (40.0, 100.0, 1));
+    assert_eq!((of(OPTIMIZER_STEP).self_us, of(OPTIMIZER_STEP).total_us), (40.0, 60.0));
+    let optimiser =
+        |step: usize| found.steps[step].host.iter().find(|row| row.name == "optimiser").unwrap().us;
+    assert_eq!((optimiser(0), optimiser(1)), (10.0, 40.0), "10 are between the steps");
+    let batch = &found.module_tree[0];
+    assert_eq!((batch.host_us, batch.calls), (100.0, 1));
+    assert!((batch.host_share - 90.0 / 190.0).abs() < 1e-12);
+    assert_eq!(found.module_tree[1].parent, Some(0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Jobs of several ranks, against figures that `collectives.py` beside the traces prints.
 
 use super::common::analyze;
-use knockout_analyze::{Analysis, DelayCause, Source, TraceFinding};
+use knockout_analyze::{Analysis, DelayCause, Limit, Source, TraceFinding};
 use std::path::Path;
 
 fn job(traces: &Path, folder: &str, ranks: usize) -> Analysis {
@@ -45,6 +45,10 @@ pub(crate) fn a_planted_straggler_is_named_with_its_reason(traces: &Path) {
     let (source, last_in, collectives, cause) = last_to_arrive(&analysis);
     assert_eq!((source, last_in, collectives), (&Source::Rank(2), 10, 10));
     assert_eq!(cause, Some(&DelayCause::Host("data loading".to_owned())));
+    let limits: Vec<Limit> = analysis.ranks.iter().map(|rank| rank.bound.limit).collect();
+    assert_eq!(limits, [Limit::Straggler, Limit::Straggler, Limit::Data, Limit::Straggler]);
+    let bound = &analysis.ranks[0].bound;
+    assert_eq!((bound.waits_for.as_ref(), bound.gain_us.round()), (Some(&Source::Rank(2)), 20_000.0));
     // Loading 5, forward 10, backward 20, the all-reduce with its wait 23, the optimiser 2.
     let path = analysis.ranks[0].critical_path.as_ref().unwrap();
     let us =

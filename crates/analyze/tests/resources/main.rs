@@ -6,6 +6,7 @@ mod expected;
 mod jobs;
 mod judgements;
 mod logs;
+mod modules;
 
 use knockout_testdata::Resource;
 
@@ -23,6 +24,7 @@ knockout_testdata::tests!(
         judgements::communication_of_twelve_libraries_is_counted,
         judgements::steps_of_2021_have_no_operators_outside_any_phase,
         judgements::a_step_cut_by_the_recording_is_named,
+        modules::modules_have_the_times_that_another_program_finds,
         jobs::a_real_job_of_eight_ranks_has_the_expected_waits,
         jobs::the_path_of_a_rank_that_waits_in_a_collective_is_communication,
         jobs::a_planted_straggler_is_named_with_its_reason,

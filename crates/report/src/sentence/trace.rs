@@ -80,7 +80,7 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Limit::Device => format!("the device computes for {part} {of}"),
         Limit::Copies => format!("for {part} {of} the device only copies memory"),
         Limit::Communication => format!("for {part} {of} data is exchanged and nothing is computed"),
-        Limit::Straggler => format!("for {part} {of} ranks wait for the last one"),
+        Limit::Straggler => format!("for {part} {of} it waits in collectives for the last rank"),
         Limit::Data if found.device_busy.is_some() => format!("for {part} {of} the device waits for data"),
         Limit::Data => format!("it takes {part} {of}"),
         Limit::Synchronisation => {
@@ -123,7 +123,11 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Confidence::Likely => "this is likely",
         Confidence::Mixed => "this is not clear, since several causes have similar shares",
     };
-    format!("{unit} is bound by {}: {why}{named}; {gain}; {sure}", limit_word(found.limit))
+    let limit = match &found.waits_for {
+        Some(other) => format!("waiting for {}", source(other)),
+        None => limit_word(found.limit).to_owned(),
+    };
+    format!("{unit} is bound by {limit}: {why}{named}; {gain}; {sure}")
 }
 
 /// Number and mean length of the device events of a step.

@@ -1,6 +1,7 @@
 //! Finds the launch call of every device event: rows of one correlation come together, in file order.
 
 use crate::attribute::lane::Shared;
+use crate::attribute::modules::{ScopeSums, ScopedLanes};
 use crate::attribute::steps::StepTable;
 use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
@@ -21,6 +22,7 @@ const MAX_CALLS: usize = 16;
 pub(crate) struct Join<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) streams: &'a [Stream],
+    pub(crate) scoped: &'a ScopedLanes<'a>,
     /// Kept host rows without a correlation or a stream.
     pub(crate) loose_host_rows: u64,
 }
@@ -36,6 +38,8 @@ pub(crate) struct Joined {
     pub(crate) kept_rows: u64,
     /// Sum of device time by phase of the call, the last for unknown.
     pub(crate) by_phase: Vec<i64>,
+    /// Sums by module and annotation.
+    pub(crate) by_scope: ScopeSums,
 }
 
 /// The sums of one thread; they do not depend on which correlations it joined.
@@ -47,6 +51,7 @@ struct State<'a> {
     without_call: u64,
     kept_rows: u64,
     by_phase: Vec<i64>,
+    by_scope: ScopeSums,
     steps: StepTable,
 }
 
@@ -99,7 +104,9 @@ impl<'a> Join<'a> {
             without_call: 0,
             kept_rows: 0,
             by_phase: vec![0; self.shared.categories + 1],
+            by_scope: ScopeSums::new(),
         };
+        self.scoped.add_functions(&mut joined.by_scope);
         for state in states {
             joined.points.append(&mut state.points.finish()?);
             joined.launch.absorb(&state.whole);
@@ -108,6 +115,9 @@ impl<'a> Join<'a> {
             joined.kept_rows += state.kept_rows;
             for (sum, more) in joined.by_phase.iter_mut().zip(&state.by_phase) {
                 *sum = sum.saturating_add(*more);
+            }
+            for (scope, more) in state.by_scope {
+                joined.by_scope.entry(scope).or_default().absorb(more);
             }
             steps.absorb(&state.steps);
         }
@@ -150,6 +160,7 @@ impl<'a> State<'a> {
             without_call: 0,
             kept_rows: 0,
             by_phase: vec![0; join.shared.categories + 1],
+            by_scope: ScopeSums::new(),
             steps: join.shared.step_table(),
         }
     }
@@ -244,6 +255,7 @@ impl<'a> State<'a> {
         if self.join.launch(call) != Launch::No {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
         }
+        self.join.scoped.add_device(&mut self.by_scope, call, row.duration);
         self.attribute(row, call.phase, call.step);
     }
 

@@ -222,6 +222,16 @@ impl Job {
         Some(job)
     }
 
+    /// Ranks that communicate mostly because one arrives last are bound by that one.
+    pub(crate) fn bind(&self, files: &mut [FileFindings]) {
+        let Some(TraceFinding::LastToArrive { source, .. }) = &self.finding else { return };
+        for (file, row) in files.iter_mut().zip(&self.ranks) {
+            if Source::of(row.rank, &row.file) != *source {
+                file.bound.wait_for(source, row.wait_us, file.steps.len());
+            }
+        }
+    }
+
     /// Returns the rank that most collectives wait for.
     fn last_to_arrive(
         &self,
