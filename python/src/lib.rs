@@ -3,12 +3,16 @@
 //! It converts Python values to calls of the libraries in `crates/`, results to numpy arrays and JSON, and errors to exceptions. Frames,
 //! sparse matrices and PyTorch modules are written in Python, in `knockout/`.
 
+// Python hands over owned values, in signatures as wide as their Python callers want them.
+#![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+
 mod array;
 mod dataset;
 mod error;
 mod json;
 mod loader;
 mod make;
+mod program;
 mod run;
 mod trace;
 mod training;
@@ -25,6 +29,8 @@ mod _knockout {
     use crate::loader::Batches;
     #[pymodule_export]
     use crate::make::{import_recipe, synth};
+    #[pymodule_export]
+    use crate::program::run_program;
     #[pymodule_export]
     use crate::run::{OpenRun, configuration, initial_weights, read_metrics};
     #[pymodule_export]
