@@ -10,8 +10,10 @@ mod array;
 mod dataset;
 mod error;
 mod json;
+mod lab;
 mod loader;
 mod make;
+mod page;
 mod program;
 mod run;
 mod trace;
@@ -26,9 +28,13 @@ mod _knockout {
     #[pymodule_export]
     use crate::dataset::{Dataset, Split};
     #[pymodule_export]
+    use crate::lab::{baseline, benchmark, compare_runs, hits, list_runs, sweep};
+    #[pymodule_export]
     use crate::loader::Batches;
     #[pymodule_export]
-    use crate::make::{import_recipe, synth};
+    use crate::make::{import_recipe, synth, write_dataset, write_samples};
+    #[pymodule_export]
+    use crate::page::Page;
     #[pymodule_export]
     use crate::program::run_program;
     #[pymodule_export]
