@@ -303,9 +303,10 @@ pub(crate) fn adopt<'py>(
 
 fn tensor(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let name: String = name.extract()?;
-    let values = values.cast::<numpy::PyArrayDyn<f32>>().map_err(|_| {
-        Fault::request(format!("the weights {name:?} are not a numpy array of float32; convert them"))
-    })?;
+    let Ok(values) = values.cast::<numpy::PyArrayDyn<f32>>() else {
+        let message = format!("the weights {name:?} are not a numpy array of float32; convert them");
+        return Err(Fault::request(message).into());
+    };
     let values: PyReadonlyArrayDyn<'_, f32> = values.try_readonly()?;
     let values = values.as_array();
     Ok(Tensor { name, shape: values.shape().to_vec(), values: values.iter().copied().collect() })
