@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from . import _knockout
 from ._frames import FrameKind, frame
 from ._keys import keys_of
+from ._report import Report, Reported, framed
 from .errors import RequestError
 
 __all__ = ["Dataset", "Network", "Split", "import_recipe", "synth"]
@@ -100,8 +102,8 @@ class Split:
         return f"Split({self.scheme}, {sizes})"
 
 
-class Dataset:
-    """An open dataset. The checksums of all files are verified on opening.
+class Dataset(Reported):
+    """An open dataset. The checksums of all files are verified on opening. A notebook shows the page of `knockout data show`.
 
     >>> import knockout
     >>> with knockout.Dataset(tiny) as dataset:
@@ -125,8 +127,12 @@ class Dataset:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles the path; the copy opens the same folder again."""
-        return (_reopen, (str(self.path), self.data_hash))
+        """Pickles the absolute path; the copy opens the same folder again."""
+        return (_reopen, (os.path.abspath(self.path), self.data_hash))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
+        """Returns the dataset itself, which never changes; scikit-learn copies the arguments of estimators."""
+        return self
 
     def __len__(self) -> int:
         """Returns the number of samples."""
@@ -216,25 +222,35 @@ class Dataset:
         `scheme` is `random`, `pair-disjoint` or `gene-disjoint`; `fold`, such as `"0/5"`, replaces `val` and `test`; `file` is a split file of
         `knockout data split`.
         """
-        options = {
-            "scheme": scheme,
-            "val": val,
-            "test": test,
-            "seed": seed,
-            "subset": subset,
-            "fold": fold,
-            "file": fspath(file),
-        }
-        try:
-            text = json.dumps(options)
-        except TypeError as error:
-            raise RequestError(f"cannot split the samples: {error}") from None
-        split = self._dataset.split(text)
+        split = self._dataset.split(split_text(scheme, val=val, test=test, seed=seed, subset=subset, fold=fold, file=fspath(file)))
         return Split({part: split.rows(part) for part in PARTS}, split.scheme)
 
-    def summary(self) -> dict[str, Any]:
-        """Returns the document of `knockout data show --json`."""
+    def summary(self) -> Report:
+        """Returns the document and the page of `knockout data show`."""
+        return Report(self._dataset.summary())
+
+    def gene(self, name: str) -> Report:
+        """Returns the document and the page of a gene: its networks, annotations and samples, as `knockout data show --gene`."""
+        return Report(self._dataset.gene(_name(name)))
+
+    def deletion(self, genes: Iterable[str]) -> Report:
+        """Returns the document and the page of a deletion: the edges and reactions it removes, as `knockout data delete`."""
+        return Report(self._dataset.deletion([_name(name) for name in genes]))
+
+    def _page(self) -> _knockout.Page:
         return self._dataset.summary()
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>" if self._dataset.is_closed else framed(self.html())
+
+
+def split_text(scheme: str, **options: Any) -> str:
+    """Returns the keys `split.*` of a configuration as JSON; others have their defaults."""
+    whole = {"scheme": scheme, "val": 0.1, "test": 0.1, "seed": 0, "subset": 0, "fold": "", "file": "", **options}
+    try:
+        return json.dumps(whole)
+    except TypeError as error:
+        raise RequestError(f"cannot split the samples: {error}") from None
 
 
 def _name(name: Any) -> str:
@@ -264,31 +280,98 @@ def synth(
     samples: int | None = None,
     seed: int = 0,
     settings: dict[str, Any] | None = None,
+    exist_ok: bool = False,
 ) -> Dataset:
     """Creates a synthetic yeast in a new folder and opens it.
 
     `preset` is `tiny`, `small` or `yeast`; `settings` are keys of `knockout config show --preset`. The same arguments give the same
-    bytes on any machine.
+    bytes on any machine. With `exist_ok` a folder that the same arguments have made is opened instead of refused.
 
     >>> import knockout, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     len(knockout.synth(f"{folder}/few", "tiny", samples=100))
     100
     """
-    _knockout.synth(fspath(out), preset, samples, seed, keys_of(settings))
+    _knockout.synth(fspath(out), preset, samples, seed, keys_of(settings), exist_ok)
     return Dataset(out)
 
 
 def import_recipe(
     out: str | PathLike[str], recipe: str | PathLike[str], data: str | PathLike[str] = ""
-) -> tuple[Dataset, dict[str, Any]]:
+) -> tuple[Dataset, Report]:
     """Creates a dataset from public files with a recipe, such as `examples/real-yeast/recipe.toml`, and opens it.
 
     `data` is the folder of the recipe's files. Returns the dataset and the report of what was imported and skipped.
     """
     report = _knockout.import_recipe(fspath(out), fspath(recipe), fspath(data))
-    return Dataset(out), report
+    return Dataset(out), Report(report)
 
 
-#: Gene sets for `predict`: lists of names or of rows of the gene table.
-GeneSets = Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[numpy.integer[Any]]
+#: Gene sets for `predict`: lists of names or of rows of the gene table, an array of either, or a pandas or polars frame.
+GeneSets = Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[Any] | Any
+
+
+def ragged(sets: GeneSets, find_genes: Callable[[list[str]], NDArray[numpy.uint32]]) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
+    """Returns gene sets as rows of the gene table and offsets. Independent of what the sets are for.
+
+    Of a frame it takes the column `genes`, if its cells are lists, or all columns whose names begin with `gene`.
+
+    >>> genes, offsets = ragged([[3, 1], [2]], find_genes=lambda names: names)
+    >>> genes.tolist(), offsets.tolist()
+    ([3, 1, 2], [0, 2, 3])
+    """
+    if _is_text(sets):
+        raise RequestError("sets must be lists of genes, such as [['YAL001C', 'YBR102C']]")
+    if hasattr(sets, "columns") and hasattr(sets, "to_numpy"):
+        sets = _sets_of_frame(sets)
+    if isinstance(sets, numpy.ndarray) and sets.dtype != object:
+        if sets.ndim != 2 or sets.dtype.kind not in "iuU":
+            raise RequestError(f"an array of sets must be [sets, genes] of rows or names, not {sets.dtype} of {sets.ndim} dimensions")
+        offsets = numpy.arange(0, sets.size + 1, max(sets.shape[1], 1), dtype=numpy.uint32)
+        flat = sets.reshape(-1)
+        return (find_genes(flat.tolist()) if sets.dtype.kind == "U" else _rows(flat)), offsets
+    lists = [list(one) for one in sets if not _is_text(one)]
+    if len(lists) != len(sets):
+        raise RequestError("a set must be a list of genes, not a string; write [['YAL001C', 'YBR102C']]")
+    lengths = numpy.array([0, *(len(one) for one in lists)], dtype=numpy.int64)
+    members: list[Any] = [gene for one in lists for gene in one]
+    offsets = numpy.cumsum(lengths).astype(numpy.uint32)
+    if any(isinstance(gene, str) for gene in members):
+        if not all(isinstance(gene, str) for gene in members):
+            raise RequestError("genes must be all names or all rows of the gene table")
+        return find_genes(members), offsets
+    return _rows(members), offsets
+
+
+def _sets_of_frame(frame: Any) -> list[list[Any]]:
+    names = [str(name) for name in frame.columns]
+    if "genes" in names:
+        column = list(frame["genes"])
+        if not any(_is_text(cell) for cell in column):
+            return [list(cell) for cell in column]
+    chosen = [name for name in frame.columns if str(name).lower().startswith("gene")]
+    if not chosen:
+        raise RequestError(
+            f"the frame has no columns of genes: name them gene_a, gene_b, … or pass one column `genes` of lists, not {', '.join(names)}"
+        )
+    columns = [list(frame[name]) for name in chosen]
+    return [[gene for gene in row if not _is_missing(gene)] for row in zip(*columns, strict=True)]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and value != value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, bytes))
+
+
+def _rows(genes: Any) -> NDArray[numpy.uint32]:
+    rows = numpy.asarray(genes)
+    if rows.size == 0:
+        return numpy.zeros(0, dtype=numpy.uint32)
+    if not numpy.issubdtype(rows.dtype, numpy.integer):
+        raise RequestError(f"genes must be names or rows of the gene table, not {rows.dtype}")
+    if rows.min() < 0 or rows.max() > numpy.iinfo(numpy.uint32).max:
+        raise RequestError("rows of the gene table count from 0")
+    return rows.astype(numpy.uint32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy
@@ -38,39 +38,53 @@ class Loader:
     `loader[i]` and iteration use `loader.epoch`, which `set_epoch` sets; `knockout.torch.dataloader` advances it automatically. With
     ranks (`rank`, `world`) every sample goes to exactly one rank, and all have the same number of batches, unless the batch size is 1.
 
+    `rows` replaces `split` and `part` by rows of your own; they keep their order unless `shuffle` is set. With `drop_last` a last batch that is
+    smaller than the others is left out. `batch` is an earlier name of `batch_size`.
+
     To train a model that `knockout.adopt` turns into a run, use `from_config`: it uses the split, the seed and the batch size that the run
     records.
 
     >>> import knockout
-    >>> loader = knockout.Loader(knockout.Dataset(tiny), batch=64)
+    >>> loader = knockout.Loader(knockout.Dataset(tiny), batch_size=64)
     >>> len(loader), sorted(loader[0])
     (25, ['genes', 'offsets', 'rows', 'score'])
     >>> sum(len(batch["score"]) for batch in loader)
     1600
+    >>> knockout.Loader(knockout.Dataset(tiny), batch_size=2, rows=[5, 3, 1], drop_last=True)[0]["rows"].tolist()
+    [5, 3]
     """
 
     def __init__(
         self,
         dataset: Dataset,
-        batch: int = 64,
+        batch_size: int = 64,
         split: Split | str | None = None,
         part: str = "train",
         form: Form = "genes",
         *,
+        rows: Sequence[int] | NDArray[Any] | None = None,
         seed: int = 0,
         shuffle: bool | None = None,
+        drop_last: bool = False,
         rank: int = 0,
         world: int = 1,
+        batch: int | None = None,
     ) -> None:
         if not isinstance(dataset, Dataset):
             raise RequestError(f"a loader needs a Dataset, not {type(dataset).__name__}")
+        batch_size = batch_size if batch is None else batch
+        if rows is not None:
+            if split is not None:
+                raise RequestError("pass either rows or a split, not both")
+            self._set(dataset, row_array(rows), batch_size, form, seed, bool(shuffle), rank, world, drop_last)
+            return
         if split is None or isinstance(split, str):
             split = dataset.split(split or "random")
         if not isinstance(split, Split):
             raise RequestError(f"split must be a Split or the name of a scheme, not {type(split).__name__}")
         # The training part is shuffled; other parts keep the order of the rows.
         shuffle = part == "train" if shuffle is None else shuffle
-        self._set(dataset, split[part], batch, form, seed, shuffle, rank, world)
+        self._set(dataset, split[part], batch_size, form, seed, shuffle, rank, world, drop_last)
 
     @classmethod
     def from_config(
@@ -80,14 +94,16 @@ class Loader:
         part: str = "train",
         form: Form = "genes",
         *,
-        batch: int | None = None,
+        batch_size: int | None = None,
         shuffle: bool | None = None,
+        drop_last: bool = False,
         rank: int = 0,
         world: int = 1,
+        batch: int | None = None,
     ) -> Loader:
         """Returns a loader with the split, seed and batch size of a configuration.
 
-        `config` is what `knockout.config` returns, or the `config` of a run. `batch` overrides the batch size.
+        `config` is what `knockout.config` returns, or the `config` of a run. `batch_size` overrides that of the configuration.
 
         >>> import knockout
         >>> dataset = knockout.Dataset(tiny)
@@ -103,8 +119,11 @@ class Loader:
             split = dataset.split(**options)
         except (KeyError, TypeError) as error:
             raise RequestError(f"config must be what knockout.config returns: {error}") from None
-        size = size if batch is None else batch
-        return cls(dataset, size, split, part, form, seed=seed, shuffle=shuffle, rank=rank, world=world)
+        chosen = [given for given in (batch_size, batch) if given is not None]
+        size = chosen[0] if chosen else size
+        return cls(
+            dataset, size, split, part, form, seed=seed, shuffle=shuffle, drop_last=drop_last, rank=rank, world=world
+        )
 
     def _set(
         self,
@@ -116,14 +135,19 @@ class Loader:
         shuffle: bool,
         rank: int,
         world: int,
+        drop_last: bool,
     ) -> None:
         self.dataset = dataset
         self.form = form
         self.epoch = 0
-        self._arguments = (rows, batch, form, seed, shuffle, rank, world)
+        batch, seed, rank, world = (
+            _count(name, value, least)
+            for name, value, least in (("batch_size", batch, 1), ("seed", seed, 0), ("rank", rank, 0), ("world", world, 1))
+        )
+        self._arguments = (rows, batch, form, seed, shuffle, rank, world, drop_last)
         if form not in ("genes", "masks", "packed", "graphs"):
             raise RequestError(f"unknown form {form!r}; choose from genes, masks, packed, graphs")
-        self._batches = _knockout.Batches(dataset._dataset, rows, batch, shuffle, seed, rank, world)
+        self._batches = _knockout.Batches(dataset._dataset, rows, batch, shuffle, seed, rank, world, drop_last)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the arguments; the copy has the same rows in the same order."""
@@ -161,9 +185,29 @@ class Loader:
         return self._batches.order(self.epoch if epoch is None else epoch)
 
     def __repr__(self) -> str:
-        _, batch, form, seed, shuffle, rank, world = self._arguments
+        _, batch, form, seed, shuffle, rank, world, _ = self._arguments
         ranks = f", rank {rank} of {world}" if world > 1 else ""
         return f"Loader({len(self)} batches of {batch}, form={form!r}, seed={seed}, shuffle={shuffle}{ranks})"
+
+
+def row_array(rows: Sequence[int] | NDArray[Any]) -> NDArray[numpy.uint32]:
+    """Returns rows of the samples as an array."""
+    array = numpy.asarray(rows)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise RequestError(f"rows must be a list of whole numbers, not {array.dtype} of {array.ndim} dimensions")
+    if array.size and (array.min() < 0 or array.max() > numpy.iinfo(numpy.uint32).max):
+        raise RequestError("rows count from 0")
+    return array.astype(numpy.uint32)
+
+
+def _count(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise RequestError(f"{name} must be a whole number, not {value!r}") from None
+    if not least <= number < 2**63:
+        raise RequestError(f"{name} is {number}; it must be at least {'one' if least else 'zero'}")
+    return number
 
 
 def _restore(dataset: Dataset, arguments: tuple[Any, ...], epoch: int) -> Loader:

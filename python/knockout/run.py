@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -12,35 +14,76 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _knockout
-from ._frames import FrameKind, flat, records
+from ._frames import FrameKind, flat, frame, records
 from ._keys import keys_of
-from .dataset import Dataset, GeneSets
+from ._progress import Progress
+from ._report import Report, Reported, framed
+from .dataset import Dataset, GeneSets, ragged
 from .errors import RequestError
 
-__all__ = ["Prediction", "Run", "adopt", "config", "resume", "train"]
+__all__ = ["Evaluation", "Prediction", "Run", "adopt", "config", "resume", "train"]
 
 #: Called after every epoch with its line of `metrics.jsonl`, as a dictionary. Returning True stops the run. An exception stops it too and is
 #: raised again after the state is saved.
 Callback = Callable[[dict[str, Any]], "bool | None"]
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """Predictions in the units of the scores."""
+@dataclass(frozen=True, repr=False)
+class Prediction(Reported):
+    """Predictions in the units of the scores. A notebook shows them with their regimes and what to consider before a test."""
 
     mean: NDArray[numpy.float64]
     #: Standard deviation of a new measurement around each prediction; None if the model has none.
     sd: NDArray[numpy.float64] | None
+    #: The predicted sets, as rows of the gene table: set `i` is `genes[offsets[i]:offsets[i + 1]]`.
+    genes: NDArray[numpy.uint32] | None = None
+    offsets: NDArray[numpy.uint32] | None = None
+    #: The run that predicted.
+    run: Run | None = None
 
     def __len__(self) -> int:
         return len(self.mean)
+
+    def __repr__(self) -> str:
+        return f"Prediction({len(self)} sets{'' if self.sd is None else ', with standard deviations'})"
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """Returns a frame: the standard names of each set, its mean and, where the model has one, its standard deviation.
+
+        With `kind="dict"` the columns are a list of lists and arrays.
+        """
+        columns: dict[str, Any] = {}
+        if self.run is not None and self.genes is not None and self.offsets is not None:
+            names = self.run.gene_names
+            sets = [self.genes[begin:end] for begin, end in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+            columns["genes"] = [[names[gene] for gene in one] for one in sets]
+        columns["mean"] = self.mean
+        if self.sd is not None:
+            columns["sd"] = self.sd
+        return frame(columns, kind)
+
+    def _page(self) -> _knockout.Page:
+        if self.run is None or self.genes is None or self.offsets is None:
+            raise RequestError("only predictions of Run.predict have a page")
+        return self.run._run.prediction_page(self.genes, self.offsets, self.mean, self.sd)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return numpy.array(self.mean, dtype=dtype, copy=True if copy is None else copy)
 
 
-class Run:
-    """A run's folder and its trained model.
+class Evaluation(Report):
+    """The evaluation of a run: the document of `knockout evaluate --json` with its page.
+
+    `rows` has the metrics of every model, `comparisons` the paired differences, `regimes` the figures of known and of new genes.
+    """
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """Returns the metrics of every model as a frame."""
+        return records(self["rows"], kind)
+
+
+class Run(Reported):
+    """A run's folder and its trained model. A notebook shows the page of `knockout train`.
 
     >>> import knockout, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +121,8 @@ class Run:
         return self._opened
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_open, (fspath(self._folder), self._state, self._data))
+        data = None if self._data is None else os.path.abspath(self._data)
+        return (_open, (os.path.abspath(self._folder), self._state, data))
 
     def __repr__(self) -> str:
         return f"Run({str(self._folder)!r})"
@@ -115,6 +159,12 @@ class Run:
         """Returns the weights by name."""
         return self._run.weights()
 
+    @cached_property
+    def gene_names(self) -> list[str]:
+        """Standard names of the genes, or systematic ones where there are none, in the order of the gene table."""
+        systematic, standard = self.dataset()._dataset.gene_names()
+        return [other or name for name, other in zip(systematic, standard, strict=True)]
+
     def metrics(self, kind: FrameKind | None = None) -> Any:
         """Returns the metrics of every epoch as a frame; nested values have dotted names (`val.pearson`)."""
         lines = _knockout.read_metrics(fspath(self._folder))
@@ -123,62 +173,38 @@ class Run:
     def predict(self, sets: GeneSets) -> Prediction:
         """Predicts the score of deleting each set of genes together.
 
-        Sets are lists of gene names (systematic or standard) or of rows of the gene table, or an integer array `[sets, genes]`.
+        Sets are lists of gene names (systematic or standard) or of rows of the gene table, or an array `[sets, genes]` of either, or a frame
+        with a column `genes` of lists or columns whose names begin with `gene`.
         """
-        genes, offsets = self._ragged(sets)
-        return Prediction(*self._run.predict(genes, offsets))
+        genes, offsets = ragged(sets, self._run.find_genes)
+        return Prediction(*self._run.predict(genes, offsets), genes, offsets, self)
 
     def evaluate(self, part: str = "test", *, resamples: int = 2000, kind: FrameKind | None = None) -> Any:
         """Returns a frame of the metrics of the model, the stack and the additive ridge on a part of the split.
 
         `low` and `high` are the bootstrap interval of Pearson; `resampled` names what it resamples: records, genes or query strains. `evaluation` also has the paired differences.
         """
-        return records(self.evaluation(part, resamples=resamples)["rows"], kind)
+        return self.evaluation(part, resamples=resamples).to_frame(kind)
 
-    def evaluation(self, part: str = "test", *, resamples: int = 2000) -> dict[str, Any]:
-        """Returns the whole evaluation: `rows`, `comparisons`, `unseen`, `attainable_pearson`."""
-        return self._run.evaluate(part, resamples)
+    def evaluation(self, part: str = "test", *, resamples: int = 2000) -> Evaluation:
+        """Returns the whole evaluation with its page: `rows`, `comparisons`, `regimes`, `unseen`, `attainable_pearson`."""
+        found = Evaluation(self._run.evaluate(part, resamples))
+        found["unseen"] = {"genes": found["unseen_genes"], "records": found["unseen_records"]}
+        return found
 
-    def explain(self, genes: Iterable[str] | Iterable[int], *, neighbours: int = 8, nearest: int = 8) -> dict[str, Any]:
-        """Explains a prediction: contributions of genes, networks and neighbours, and measurements of similar sets."""
+    def explain(self, genes: Iterable[str] | Iterable[int], *, neighbours: int = 8, nearest: int = 8) -> Report:
+        """Explains a prediction, with a page: contributions of genes, networks and neighbours, and measurements of similar sets."""
         one: Any = list(genes)
-        found, _ = self._ragged([one])
-        return self._run.explain(found, neighbours, nearest)
+        found, _ = ragged([one], self._run.find_genes)
+        return Report(self._run.explain(found, neighbours, nearest))
 
-    def _ragged(self, sets: GeneSets) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
-        if isinstance(sets, str):
-            raise RequestError("sets must be lists of genes, such as [['YAL001C', 'YBR102C']]")
-        if isinstance(sets, numpy.ndarray):
-            if sets.ndim != 2 or not numpy.issubdtype(sets.dtype, numpy.integer):
-                raise RequestError(f"an array of sets must be [sets, genes] of integers, not {sets.dtype} of {sets.ndim} dimensions")
-            flat_genes = _rows(sets.reshape(-1))
-            return flat_genes, numpy.arange(0, sets.size + 1, max(sets.shape[1], 1), dtype=numpy.uint32)
-        lists = [list(one) for one in sets if not _is_text(one)]
-        if len(lists) != len(sets):
-            raise RequestError("a set must be a list of genes, not a string; write [['YAL001C', 'YBR102C']]")
-        lengths = numpy.array([0, *(len(one) for one in lists)], dtype=numpy.int64)
-        members: list[Any] = [gene for one in lists for gene in one]
-        offsets = numpy.cumsum(lengths).astype(numpy.uint32)
-        if any(isinstance(gene, str) for gene in members):
-            if not all(isinstance(gene, str) for gene in members):
-                raise RequestError("genes must be all names or all rows of the gene table")
-            return self._run.find_genes(members), offsets
-        return _rows(members), offsets
+    def _page(self) -> _knockout.Page:
+        return self._run.page()
 
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, (str, bytes))
-
-
-def _rows(genes: Any) -> NDArray[numpy.uint32]:
-    rows = numpy.asarray(genes)
-    if rows.size == 0:
-        return numpy.zeros(0, dtype=numpy.uint32)
-    if not numpy.issubdtype(rows.dtype, numpy.integer):
-        raise RequestError(f"genes must be names or rows of the gene table, not {rows.dtype}")
-    if rows.min() < 0 or rows.max() > numpy.iinfo(numpy.uint32).max:
-        raise RequestError("rows of the gene table count from 0")
-    return rows.astype(numpy.uint32)
+    def _repr_html_(self) -> str:
+        # The page that training has written; a new one predicts the validation part, which may take minutes.
+        written = self._folder / "report.html"
+        return framed(written.read_text(encoding="utf-8") if written.is_file() else self.html())
 
 
 def _open(folder: str, state: str | None, data: str | None) -> Run:
@@ -213,11 +239,16 @@ def train(
     max_steps: int | None = None,
     settings: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
+    exist_ok: bool = False,
+    progress: bool | None = None,
+    batch_size: int | None = None,
 ) -> Run:
     """Trains a model in a new folder and returns its run.
 
     Some models are solved in one step, such as `stack`; others are trained, such as `dango` and `hetero`. `settings` are the keys of `config`,
-    dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` then continues to the same bits.
+    dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` then continues to the same bits. With `exist_ok` a run of
+    the same settings and data in the folder is continued, or returned if it has ended. `progress` shows a bar of tqdm; by default in notebooks.
+    Every epoch is logged to the logger `knockout`. `batch` is an earlier name of `batch_size`.
 
     >>> import knockout, tempfile
     >>> seen = []
@@ -227,9 +258,11 @@ def train(
     >>> seen, run.ended
     ([0, 1], 'stopped')
     """
+    batch = batch if batch_size is None else batch_size
     keys = keys_of(settings, epochs=epochs, batch=batch, seed=seed, max_steps=max_steps, **{"split.scheme": split})
     target = None if out is None else fspath(out)
-    return _drive(_knockout.Training.create(_dataset(dataset)._dataset, model, target, keys), None, callback)
+    training = _knockout.Training.create(_dataset(dataset)._dataset, model, target, keys, exist_ok)
+    return _drive(training, None, callback, progress)
 
 
 def resume(
@@ -239,19 +272,22 @@ def resume(
     epochs: int | None = None,
     max_steps: int | None = None,
     callback: Callback | None = None,
+    progress: bool | None = None,
 ) -> Run:
     """Resumes a run that was stopped or killed, to the same bits as an uninterrupted one."""
     dataset = None if data is None else fspath(data)
     keys = keys_of(None, epochs=epochs, max_steps=max_steps)
-    return _drive(_knockout.Training.resume(fspath(folder), dataset, keys), dataset, callback)
+    return _drive(_knockout.Training.resume(fspath(folder), dataset, keys), dataset, callback, progress)
 
 
-def _drive(training: _knockout.Training, data: str | None, callback: Callback | None) -> Run:
+def _drive(training: _knockout.Training, data: str | None, callback: Callback | None, progress: bool | None) -> Run:
+    shown = Progress(Path(training.folder).name, training.epochs, progress)
     try:
         while True:
             outcome = training.advance()
             if isinstance(outcome, str):
                 break
+            shown.epoch(outcome)
             if callback is None:
                 continue
             try:
@@ -263,6 +299,7 @@ def _drive(training: _knockout.Training, data: str | None, callback: Callback | 
                 training.advance()
                 raise
     finally:
+        shown.close()
         training.close()
     run = Run(training.folder, data=data)
     run.ended = outcome

@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-import html as _html
-import os
+import gzip
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _knockout
-from ._frames import FrameKind, flat, records
+from ._frames import FrameKind, records
+from ._report import Reported, scalars
 from .errors import RequestError
 
 __all__ = ["Analysis", "Comparison", "Recording", "analyze", "compare", "profile"]
@@ -26,26 +26,15 @@ __all__ = ["Analysis", "Comparison", "Recording", "analyze", "compare", "profile
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
-class _Page:
-    """Base of results that are shown as one self-contained HTML page."""
-
-    def html(self) -> str:
-        """Returns one self-contained HTML page."""
-        raise NotImplementedError
+class _Traces(Reported):
+    """Base of results with the page of a trace."""
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the page to a file."""
-        target = Path(path)
-        target.write_text(self.html(), encoding="utf-8")
-        return target
-
-    def _repr_html_(self) -> str:
-        # An iframe, so that the styles of the page and of the notebook do not mix.
-        source = _html.escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{source}" style="width:100%;height:640px;border:0"></iframe>'
+        """Writes the page to a file; an earlier name of `report`."""
+        return self.report(path)
 
 
-class Analysis(_Page):
+class Analysis(_Traces):
     """The analysis of a trace, or of the ranks of one job."""
 
     def __init__(self, analysis: _knockout.Analysis) -> None:
@@ -58,7 +47,7 @@ class Analysis(_Page):
         rows = self.document.get(key)
         if not isinstance(rows, list):
             raise RequestError(f"the document has no list {key!r}")
-        return records([_scalars(row) for row in rows], kind)
+        return records([scalars(row) for row in rows], kind)
 
     @property
     def steps(self) -> Any:
@@ -87,7 +76,7 @@ class Analysis(_Page):
     def gpu(self) -> Any:
         """Figures of the GPU by rank, as a frame; empty without a GPU."""
         ranks = self.document.get("ranks") or []
-        rows = [{"file": rank.get("file"), "rank": rank.get("rank")} | _scalars(rank["gpu"]) for rank in ranks if rank.get("gpu")]
+        rows = [{"file": rank.get("file"), "rank": rank.get("rank")} | scalars(rank["gpu"]) for rank in ranks if rank.get("gpu")]
         return records(rows)
 
     @property
@@ -100,8 +89,8 @@ class Analysis(_Page):
         """Findings, as sentences."""
         return [verdict["text"] for verdict in self.document["verdicts"]]
 
-    def html(self) -> str:
-        return self._analysis.html()
+    def _page(self) -> _knockout.Analysis:
+        return self._analysis
 
     def collapsed(self) -> str:
         """Returns collapsed stacks for flame graphs, with the self time in nanoseconds."""
@@ -115,7 +104,7 @@ class Analysis(_Page):
         return f"Analysis({document['files']}, {document['events']} events, {document['span_us'] / 1e3:.3f} ms)"
 
 
-class Comparison(_Page):
+class Comparison(_Traces):
     """The comparison of two traces; ratios are b / a."""
 
     def __init__(self, comparison: _knockout.Comparison) -> None:
@@ -136,22 +125,18 @@ class Comparison(_Page):
     @property
     def rows(self) -> Any:
         """Time per step, in total and by category, with the interval of the ratio, as a frame."""
-        return records([_scalars(row) for row in self.document["rows"]])
+        return records([scalars(row) for row in self.document["rows"]])
 
     @property
     def operations(self) -> Any:
         """Time per step of every operation, with the interval of the ratio, as a frame."""
-        return records([_scalars(row) for row in self.document["operations"]])
+        return records([scalars(row) for row in self.document["operations"]])
 
-    def html(self) -> str:
-        return self._comparison.html()
+    def _page(self) -> _knockout.Comparison:
+        return self._comparison
 
     def __str__(self) -> str:
         return self._comparison.text()
-
-
-def _scalars(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in flat(row).items() if not isinstance(value, list)}
 
 
 def _paths(paths: Paths) -> list[str]:
@@ -182,12 +167,15 @@ class Recording:
     def __init__(self, profiler: Any, path: Path) -> None:
         #: The `torch.profiler.profile`; call `step()` after every step.
         self.profiler = profiler
-        #: Path of the trace.
+        #: Path of the trace; a temporary one is removed once it is analysed.
         self.path = path
+        #: Steps that have ended.
+        self.steps = 0
         self._analysis: Analysis | None = None
 
     def step(self) -> None:
         """Ends a step."""
+        self.steps += 1
         self.profiler.step()
 
     @property
@@ -210,25 +198,39 @@ def profile(path: str | PathLike[str] | None = None, **options: Any) -> Iterator
                 recording.step()
         recording.analysis
 
-    `path` is the file of the trace (`.json` or `.json.gz`; a temporary file by default); `options` are those of `torch.profiler.profile`.
-    With a `schedule` of several cycles the last one is kept.
+    `path` is the file of the trace (`.json` or `.json.gz`); without one the trace is analysed at the end of the block and removed. `options`
+    are those of `torch.profiler.profile`. With a `schedule` of several cycles the last one is kept.
     """
     import torch
 
-    if path is None:
-        handle, name = tempfile.mkstemp(suffix=".json", prefix="knockout-trace-")
-        os.close(handle)
-        os.unlink(name)
-        path = name
-    target = Path(path)
     on_ready = options.pop("on_trace_ready", None)
     # Without a schedule PyTorch marks no steps.
+    own_schedule = "schedule" in options
     options.setdefault("schedule", lambda step: torch.profiler.ProfilerAction.RECORD)
+    with tempfile.TemporaryDirectory(prefix="knockout-trace-") as folder:
+        target = Path(folder) / "trace.json" if path is None else Path(path)
 
-    def ready(profiler: Any) -> None:
-        profiler.export_chrome_trace(str(target))
-        if on_ready is not None:
-            on_ready(profiler)
+        def ready(profiler: Any) -> None:
+            profiler.export_chrome_trace(str(target))
+            if not own_schedule:
+                _without_last_step(target, recording.steps)
+            if on_ready is not None:
+                on_ready(profiler)
 
-    with torch.profiler.profile(on_trace_ready=ready, **options) as profiler:
-        yield Recording(profiler, target)
+        with torch.profiler.profile(on_trace_ready=ready, **options) as profiler:
+            recording = Recording(profiler, target)
+            yield recording
+        if path is None and target.exists():
+            recording._analysis = analyze(target)
+
+
+def _without_last_step(path: Path, steps: int) -> None:
+    """Renames the mark of the step that PyTorch begins after the last `step()` and that ends with the block: it is none."""
+    if steps == 0:
+        return
+    mark, other = f'"ProfilerStep#{steps}"', '"after the last step"'
+    changed = path.with_name(f"{path.name}.partial")
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as before, opened(changed, "wt", encoding="utf-8") as after:
+        after.writelines(line.replace(mark, other) for line in before)
+    changed.replace(path)

@@ -1,9 +1,11 @@
 //! A dataset and its splits.
 
 use crate::error::{Fault, raise};
-use crate::{array, json, workers};
-use knockout_data::cell::Network;
+use crate::page::Page;
+use crate::{array, workers};
+use knockout_data::cell::{Deletion, GeneId, Network};
 use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Summary};
+use knockout_report::lab::{DeletionDocument, GeneDocument, dataset_page, deletion_page, gene_page};
 use knockout_sources::lists;
 use knockout_train::config::SplitOptions;
 use numpy::PyArray1;
@@ -157,15 +159,40 @@ impl Dataset {
         Ok(Split { split })
     }
 
-    /// Returns the document of `knockout data show --json`.
-    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// Returns the document and the page of `knockout data show`.
+    fn summary(&self, py: Python<'_>) -> PyResult<Page> {
         let dataset = self.get()?;
-        let text = workers::run(py, |_| json::text(&Summary::of(&dataset, DEFAULT_SPLIT_SEED)))?;
-        json::loads(py, &text)
+        workers::run(py, |_| {
+            let summary = Summary::of(&dataset, DEFAULT_SPLIT_SEED);
+            Page::of(dataset_page(&summary), &summary)
+        })
+    }
+
+    /// Returns the document and the page of `knockout data show --gene`.
+    fn gene(&self, name: String) -> PyResult<Page> {
+        let dataset = self.get()?;
+        let [gene] = gene_ids(&dataset, &[name])?[..] else {
+            return Err(Fault::failure("one name is one gene").into());
+        };
+        let document = GeneDocument::of(&dataset, gene).map_err(Fault::from)?;
+        Ok(Page::of(gene_page(&document), &document)?)
+    }
+
+    /// Returns the document and the page of `knockout data delete`.
+    fn deletion(&self, names: Vec<String>) -> PyResult<Page> {
+        let dataset = self.get()?;
+        let deletion = Deletion::new(&gene_ids(&dataset, &names)?).map_err(Fault::from)?;
+        let document = DeletionDocument::of(&dataset, &deletion);
+        Ok(Page::of(deletion_page(&document), &document)?)
     }
 }
 
-fn split_options(text: &str) -> Result<SplitOptions, Fault> {
+fn gene_ids(dataset: &knockout_data::screen::Dataset, names: &[String]) -> Result<Vec<GeneId>, Fault> {
+    Ok(lists::find_genes(names, dataset.cell.genes(), "the list")?.into_iter().map(GeneId).collect())
+}
+
+/// Reads the keys `split.*` of a configuration.
+pub(crate) fn split_options(text: &str) -> Result<SplitOptions, Fault> {
     serde_json::from_str(text).map_err(|error| Fault::request(format!("cannot split the samples: {error}")))
 }
 

@@ -3,12 +3,18 @@
 //! It converts Python values to calls of the libraries in `crates/`, results to numpy arrays and JSON, and errors to exceptions. Frames,
 //! sparse matrices and PyTorch modules are written in Python, in `knockout/`.
 
+// Python hands over owned values, in signatures as wide as their Python callers want them.
+#![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+
 mod array;
 mod dataset;
 mod error;
 mod json;
+mod lab;
 mod loader;
 mod make;
+mod page;
+mod program;
 mod run;
 mod trace;
 mod training;
@@ -22,9 +28,15 @@ mod _knockout {
     #[pymodule_export]
     use crate::dataset::{Dataset, Split};
     #[pymodule_export]
+    use crate::lab::{baseline, benchmark, compare_runs, hits, list_runs, sweep};
+    #[pymodule_export]
     use crate::loader::Batches;
     #[pymodule_export]
-    use crate::make::{import_recipe, synth};
+    use crate::make::{import_recipe, synth, write_dataset, write_samples};
+    #[pymodule_export]
+    use crate::page::Page;
+    #[pymodule_export]
+    use crate::program::run_program;
     #[pymodule_export]
     use crate::run::{OpenRun, configuration, initial_weights, read_metrics};
     #[pymodule_export]

@@ -21,6 +21,7 @@ pub(crate) struct Batches {
     loader: Loader,
     row_count: usize,
     batch: usize,
+    drop_last: bool,
     rank: usize,
     world: usize,
     /// This rank's rows of the last epoch used.
@@ -53,7 +54,7 @@ impl Form {
 #[pymethods]
 impl Batches {
     #[new]
-    #[pyo3(signature = (dataset, rows, batch, shuffle, seed, rank, world))]
+    #[pyo3(signature = (dataset, rows, batch, shuffle, seed, rank, world, drop_last = false))]
     fn new(
         dataset: &Dataset,
         rows: PyReadonlyArray1<'_, u32>,
@@ -62,6 +63,7 @@ impl Batches {
         seed: u64,
         rank: usize,
         world: usize,
+        drop_last: bool,
     ) -> PyResult<Self> {
         let (dataset, rows) = (dataset.get()?, rows.as_array().to_vec());
         if batch == 0 {
@@ -83,20 +85,26 @@ impl Batches {
             return Err(Fault::request(message).into());
         }
         let options = LoaderOptions::default();
-        let plan = LoaderPlan {
-            options,
-            batch_size: batch,
-            drop_last: false,
-            shuffle,
-            seed,
-            shards: Shards::whole(),
-        };
+        let plan =
+            LoaderPlan { options, batch_size: batch, drop_last, shuffle, seed, shards: Shards::whole() };
         let loader = Loader::new(&dataset, &rows, plan);
-        Ok(Self { dataset, loader, row_count: rows.len(), batch, rank, world, order: Mutex::new(None) })
+        Ok(Self {
+            dataset,
+            loader,
+            row_count: rows.len(),
+            batch,
+            drop_last,
+            rank,
+            world,
+            order: Mutex::new(None),
+        })
     }
 
-    /// Returns the number of batches of an epoch. It is the same for every rank unless the batch size is 1.
+    /// Returns the number of batches of an epoch. It is the same for every rank unless the batch size is 1 and no batch is dropped.
     fn __len__(&self) -> usize {
+        if self.drop_last {
+            return self.row_count / self.world / self.batch;
+        }
         let widest = if self.batch == 1 { self.own_count() } else { self.row_count.div_ceil(self.world) };
         widest.div_ceil(self.batch)
     }
@@ -143,6 +151,7 @@ impl Batches {
     fn begin(&self, index: usize) -> usize {
         let (own, last) = (self.own_count(), self.__len__() - 1);
         match index {
+            _ if self.drop_last => index * self.batch,
             _ if index > last => own,
             _ if index == last => (index * self.batch).min(own - 1),
             _ => index * self.batch,

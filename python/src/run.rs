@@ -2,21 +2,26 @@
 
 use crate::dataset::{Dataset, part_of};
 use crate::error::Fault;
+use crate::page::Page;
 use crate::training::CancelSolver;
 use crate::{json, workers};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::cell::{GeneSets, GeneSetsRef};
-use knockout_predict::evaluation::{Model, Pairs, StackPredictions, evaluate_beside};
+use knockout_predict::evaluation::{Evaluation, Model, Pairs, StackPredictions, evaluate_beside};
 use knockout_predict::explain::Detail;
+use knockout_predict::predictions::Predictions;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
-use knockout_predict::stack_predictions;
+use knockout_predict::{Coverage, Hit, HitNotes, Intervals, stack_predictions};
+use knockout_report::lab::{
+    EvaluationDocument, PredictedSets, PriorKnowledge, TrainingReport, evaluation_page, explanation_page,
+    predicted_sets_page,
+};
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
-use knockout_train::run::RunFolder;
+use knockout_train::run::{RunFolder, RunSummary};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// A run's model, ready to predict.
@@ -30,6 +35,12 @@ impl OpenRun {
     fn run(&self) -> Result<&knockout_predict::OpenRun, Fault> {
         self.opened.runs.first().ok_or_else(|| Fault::failure("no run was opened"))
     }
+
+    /// Returns the name of the run's folder.
+    fn name(&self) -> Result<String, Fault> {
+        let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(name.unwrap_or(self.run()?.entry.model.clone()))
+    }
 }
 
 fn slot_of(name: &str) -> Result<Slot, Fault> {
@@ -41,15 +52,6 @@ fn slot_of(name: &str) -> Result<Slot, Fault> {
 
 /// Predictions and, if the model has them, their standard deviations.
 type Predicted<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
-
-/// The document of `evaluate`.
-#[derive(Serialize)]
-struct Evaluated {
-    split: &'static str,
-    part: &'static str,
-    #[serde(flatten)]
-    evaluation: knockout_predict::evaluation::Evaluation,
-}
 
 #[pymethods]
 impl OpenRun {
@@ -155,52 +157,122 @@ impl OpenRun {
         Ok((PyArray1::from_vec(py, mean), sd.map(|sd| PyArray1::from_vec(py, sd))))
     }
 
-    /// Returns the metrics of a part, with those of the stack and the additive ridge.
-    fn evaluate<'py>(&self, py: Python<'py>, part: &str, resamples: usize) -> PyResult<Bound<'py, PyAny>> {
+    /// Returns the page of predicted sets, each with its regime and what to consider before it is tested.
+    fn prediction_page(
+        &self,
+        py: Python<'_>,
+        genes: PyReadonlyArray1<'_, u32>,
+        offsets: PyReadonlyArray1<'_, u32>,
+        mean: PyReadonlyArray1<'_, f64>,
+        sd: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Page> {
+        let sets = gene_sets(&offsets.as_array().to_vec(), &genes.as_array().to_vec())?;
+        let (mean, sd) = (mean.as_array().to_vec(), sd.map(|sd| sd.as_array().to_vec()));
+        if mean.len() != sets.len() || sd.as_ref().is_some_and(|sd| sd.len() != mean.len()) {
+            return Err(Fault::request("there must be one prediction for every set").into());
+        }
+        let name = self.name()?;
+        workers::run(py, |_| {
+            let OpenRuns { dataset, split, .. } = &self.opened;
+            let hits: Vec<Hit> = sets
+                .view()
+                .iter()
+                .zip(&mean)
+                .enumerate()
+                .map(|(index, (set, &prediction))| Hit {
+                    number: index as u64,
+                    genes: set.to_vec(),
+                    prediction,
+                    sd: sd.as_ref().map(|sd| sd[index]),
+                })
+                .collect();
+            let notes = HitNotes::new(dataset, Some(split), &hits);
+            let document = PredictedSets::of(&name, &hits, dataset.cell.genes(), &notes);
+            Page::of(predicted_sets_page(&document), &document)
+        })
+    }
+
+    /// Returns the page of the run: its curves, settings and validation.
+    fn page(&self, py: Python<'_>) -> PyResult<Page> {
+        let run = self.run()?;
+        workers::run(py, |cancel| {
+            let OpenRuns { dataset, split, .. } = &self.opened;
+            let report = TrainingReport::of_open(run, dataset, split, &|| cancel.check())?;
+            Page::of(report.page(), &RunSummary::read(&self.folder)?)
+        })
+    }
+
+    /// Returns the metrics of a part, with those of the stack and the additive ridge, and their page.
+    fn evaluate(&self, py: Python<'_>, part: &str, resamples: usize) -> PyResult<Page> {
         let (part, run) = (part_of(part)?, self.run()?);
         if !(1..=1_000_000).contains(&resamples) {
             return Err(
                 Fault::request(format!("resamples is {resamples}; it must be from 1 to 1000000")).into()
             );
         }
-        let text = workers::run(py, |cancel| {
+        let name = self.name()?;
+        workers::run(py, |cancel| {
             let OpenRuns { dataset, split, .. } = &self.opened;
             let rows = split.rows(part).iter();
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-            let predictions = run.predictor().predict_with_progress(sets.view(), &|| cancel.check())?;
+            let predictor = run.predictor();
+            let predictions = predictor.predict_with_progress(sets.view(), &|| cancel.check())?;
             let sorted = sets.view().sorted();
             let stack =
                 stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelSolver(cancel))?;
             let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
             cancel.check();
-            let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
-            let name = name.unwrap_or_else(|| run.entry.model.clone());
             let model = Model { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
             let pairs = Pairs::Neighbours;
-            let evaluation = evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, &stack)?;
-            json::text(&Evaluated { split: split.spec().scheme.name(), part: part.name(), evaluation })
-        })?;
-        json::loads(py, &text)
+            let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =
+                evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, &stack)?;
+            let intervals = predictor.deviations(sets.view()).zip(predictor.wide_intervals(sets.view()));
+            let predictions = Predictions::new(dataset, split, part, &name, predictions);
+            let coverage = intervals
+                .map(|(sd, wide)| Coverage::of(&name, &predictions, &Intervals { sd, wide }, dataset, split));
+            let uses = predictor.prior_knowledge();
+            let prior_knowledge = (!uses.is_empty()).then(|| PriorKnowledge { name: name.clone(), uses });
+            let document = EvaluationDocument {
+                schema: 1,
+                split: split.spec().scheme.name(),
+                split_seed: split.spec().seed,
+                part: part.name(),
+                data_hash: dataset.manifest.data_hash(),
+                resamples,
+                rows,
+                comparisons,
+                regimes,
+                warnings,
+                spread: Vec::new(),
+                unseen_genes: Some(unseen.genes),
+                unseen_records: Some(unseen.records),
+                bounds,
+                coverage: coverage.into_iter().collect(),
+                prior_knowledge: prior_knowledge.into_iter().collect(),
+            };
+            Page::of(evaluation_page(&document), &document)
+        })
     }
 
     /// Explains one prediction.
-    fn explain<'py>(
+    fn explain(
         &self,
-        py: Python<'py>,
-        genes: PyReadonlyArray1<'py, u32>,
+        py: Python<'_>,
+        genes: PyReadonlyArray1<'_, u32>,
         neighbours: usize,
         nearest: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Page> {
         let (set, run) = (genes.as_array().to_vec(), self.run()?);
         // Only sets that can be predicted can be explained.
         gene_sets(&[0, set.len() as u32], &set)?;
-        let text = workers::run(py, |cancel| {
+        let name = self.name()?;
+        workers::run(py, |cancel| {
             let OpenRuns { dataset, split, .. } = &self.opened;
             let detail = Detail { neighbours, nearest };
-            json::text(&run.explain(&set, dataset, split, detail, &|| cancel.check())?)
-        })?;
-        json::loads(py, &text)
+            let explanation = run.explain(&set, dataset, split, detail, &|| cancel.check())?;
+            Page::of(explanation_page(&explanation, &name), &explanation)
+        })
     }
 }
 

@@ -5,9 +5,10 @@ use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
 use knockout_models::MODELS;
-use knockout_solve::SolveObserver;
+use knockout_report::lab::TrainingReport;
+use knockout_solve::{SolveObserver, TriedSetting};
 use knockout_train::config::Config;
-use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, default_folder};
+use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, RunDescription, default_folder};
 use knockout_train::tensors::Tensor;
 use numpy::{PyArrayMethods as _, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
@@ -26,7 +27,8 @@ pub(crate) struct Training {
 }
 
 enum Work {
-    Running(Box<Run>),
+    /// The run, and the settings that its solver has tried.
+    Running(Box<Run>, Vec<TriedSetting>),
     Over(&'static str),
 }
 
@@ -39,7 +41,7 @@ enum Outcome {
 impl Training {
     fn of(work: Work) -> Self {
         let folder = match &work {
-            Work::Running(run) => run.folder().to_owned(),
+            Work::Running(run, _) => run.folder().to_owned(),
             Work::Over(_) => PathBuf::new(),
         };
         let wants_stop = Arc::new(AtomicBool::new(false));
@@ -60,13 +62,18 @@ impl Training {
     fn epoch(&self, work: &mut Work, cancel: &Cancel) -> Result<Outcome, Fault> {
         match work {
             Work::Over(end) => Ok(Outcome::End(end)),
-            Work::Running(run) => {
-                let outcome = steps(run, &self.wants_stop, cancel);
-                if let Ok(Outcome::End(end)) = outcome {
-                    *work = Work::Over(end);
+            Work::Running(run, tried) => match steps(run, tried, &self.wants_stop, cancel)? {
+                Step::Epoch(line) => Ok(Outcome::Epoch(json::text(&line)?)),
+                Step::End(end) => {
+                    // As `knockout train` does. Ctrl-C during its predictions leaves the page of a stopped run.
+                    let report = TrainingReport::of(run, end, tried, &|| cancel.is_set());
+                    if !cancel.is_set() {
+                        report?.write()?;
+                    }
+                    *work = Work::Over(end.name());
+                    Ok(Outcome::End(end.name()))
                 }
-                outcome
-            }
+            },
         }
     }
 }
@@ -80,15 +87,27 @@ impl SolveObserver for CancelSolver<'_> {
     }
 }
 
+/// Where training pauses.
+enum Step {
+    Epoch(Box<MetricsLine>),
+    End(End),
+}
+
 /// Takes steps until the end of an epoch or of the run.
-fn steps(run: &mut Run, wants_stop: &Arc<AtomicBool>, cancel: &Cancel) -> Result<Outcome, Fault> {
+fn steps(
+    run: &mut Run,
+    tried: &mut Vec<TriedSetting>,
+    wants_stop: &Arc<AtomicBool>,
+    cancel: &Cancel,
+) -> Result<Step, Fault> {
     let (wants_stop, cancel) = (Arc::clone(wants_stop), cancel.clone());
     // Also checked during validation, which takes minutes for a large model.
     run.stop_when(move || cancel.is_set() || wants_stop.load(Ordering::Relaxed));
     loop {
         match run.next() {
-            Some(Ok(Event::Epoch(line))) => return Ok(Outcome::Epoch(json::text(&line)?)),
-            Some(Ok(Event::End(end))) => return Ok(Outcome::End(end.name())),
+            Some(Ok(Event::Epoch(line))) => return Ok(Step::Epoch(Box::new(line))),
+            Some(Ok(Event::End(end))) => return Ok(Step::End(end)),
+            Some(Ok(Event::Tried(setting))) => tried.push(setting),
             Some(Ok(_)) => {}
             Some(Err(error)) => {
                 let saved = run
@@ -98,27 +117,33 @@ fn steps(run: &mut Run, wants_stop: &Arc<AtomicBool>, cancel: &Cancel) -> Result
                     format!("training in {} stopped{}", run.folder().display(), saved.unwrap_or_default());
                 return Err(Fault::from(error).context(&doing));
             }
-            None => return Ok(Outcome::End(End::Epochs.name())),
+            None => return Ok(Step::End(End::Epochs)),
         }
     }
 }
 
 #[pymethods]
 impl Training {
-    /// Starts a run in a new folder.
+    /// Starts a run in a new folder; with `exist_ok` a run of the same settings is continued.
     #[staticmethod]
-    #[pyo3(signature = (dataset, model, out, keys))]
+    #[pyo3(signature = (dataset, model, out, keys, exist_ok = false))]
     fn create(
         py: Python<'_>,
         dataset: &Dataset,
         model: &str,
         out: Option<PathBuf>,
         keys: Vec<String>,
+        exist_ok: bool,
     ) -> PyResult<Self> {
         let (data, data_folder) = (dataset.get()?, dataset.folder());
         let work = workers::run(py, |_| {
             let (folder, config, context) = plan(&data, data_folder, model, out, keys)?;
-            Ok(Work::Running(Box::new(Run::create(&folder, data, config, &context)?)))
+            if folder.join("manifest.json").exists() {
+                refuse_other(&folder, &config, &data, exist_ok)?;
+                let run = Run::resume_with(&folder, &[] as &[&str], Some(data_folder), MODELS)?;
+                return Ok(Work::Running(Box::new(run), Vec::new()));
+            }
+            Ok(Work::Running(Box::new(Run::create(&folder, data, config, &context)?), Vec::new()))
         })?;
         Ok(Self::of(work))
     }
@@ -129,7 +154,7 @@ impl Training {
     fn resume(py: Python<'_>, folder: PathBuf, data: Option<PathBuf>, keys: Vec<String>) -> PyResult<Self> {
         let work = workers::run(py, |_| {
             let data = data.as_deref();
-            Ok(Work::Running(Box::new(Run::resume_with(&folder, &keys, data, MODELS)?)))
+            Ok(Work::Running(Box::new(Run::resume_with(&folder, &keys, data, MODELS)?), Vec::new()))
         })?;
         Ok(Self::of(work))
     }
@@ -137,6 +162,15 @@ impl Training {
     #[getter]
     fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns the number of epochs that the run is to take; `None` if it has ended or is solved.
+    #[getter]
+    fn epochs(&self) -> Option<u32> {
+        match &*self.work.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(Work::Running(run, _)) if run.fit().is_some() => Some(run.config().epochs),
+            _ => None,
+        }
     }
 
     /// Trains until the end of the epoch. Returns its line of `metrics.jsonl`, or the reason why the run ended.
@@ -185,6 +219,34 @@ impl Drop for Training {
     }
 }
 
+/// Refuses a folder with a run, unless it may exist and has the same settings and data.
+fn refuse_other(
+    folder: &Path,
+    config: &Config,
+    data: &knockout_data::screen::Dataset,
+    exist_ok: bool,
+) -> Result<(), Fault> {
+    let name = folder.display();
+    if !exist_ok {
+        return Err(Fault::request(format!(
+            "{name} exists already, and a run is never overwritten; continue it with exist_ok=True or knockout.resume, or choose \
+             another folder with out"
+        )));
+    }
+    let found = RunDescription::read(folder, &[] as &[&str], MODELS)?;
+    if found.manifest.inputs.dataset != data.manifest.data_hash() {
+        return Err(Fault::request(format!(
+            "{name} holds a run on other data; choose another folder with out"
+        )));
+    }
+    if found.config != *config {
+        return Err(Fault::request(format!(
+            "{name} holds a run with other settings; choose another folder with out, or resume it"
+        )));
+    }
+    Ok(())
+}
+
 /// Returns the folder, configuration and description of a new run.
 fn plan(
     dataset: &knockout_data::screen::Dataset,
@@ -196,7 +258,11 @@ fn plan(
     let config = Config::of(model, &dataset.cell, &keys)?;
     config.check(&dataset.cell)?;
     let folder = out.unwrap_or_else(|| default_folder(config.model.name(), data_folder, config.seed));
-    Ok((folder, config, RunContext { overrides: keys, ..RunContext::new(data_folder) }))
+    Ok((
+        folder,
+        config,
+        RunContext { overrides: keys, commit: knockout::COMMIT.to_owned(), ..RunContext::new(data_folder) },
+    ))
 }
 
 /// Creates a run from weights that were trained elsewhere; returns its folder and the line of its validation.
@@ -237,9 +303,10 @@ pub(crate) fn adopt<'py>(
 
 fn tensor(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let name: String = name.extract()?;
-    let values = values.cast::<numpy::PyArrayDyn<f32>>().map_err(|_| {
-        Fault::request(format!("the weights {name:?} are not a numpy array of float32; convert them"))
-    })?;
+    let Ok(values) = values.cast::<numpy::PyArrayDyn<f32>>() else {
+        let message = format!("the weights {name:?} are not a numpy array of float32; convert them");
+        return Err(Fault::request(message).into());
+    };
     let values: PyReadonlyArrayDyn<'_, f32> = values.try_readonly()?;
     let values = values.as_array();
     Ok(Tensor { name, shape: values.shape().to_vec(), values: values.iter().copied().collect() })

@@ -1,8 +1,23 @@
-//! Options that all commands share. The arguments of a command are next to it.
+//! Options that all commands share, and the words of the command line. The arguments of a command are next to it.
 
 use clap::Args;
+use std::ffi::OsString;
+use std::sync::OnceLock;
 
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNOCKOUT_COMMIT"), ")");
+
+/// The command line after the program's name. An interpreter that runs the program has other arguments of its own.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Keeps the command line for commands that record it or start the program again.
+pub(crate) fn remember(words: impl IntoIterator<Item = OsString>) {
+    WORDS.get_or_init(|| words.into_iter().collect());
+}
+
+/// Returns the command line after the program's name.
+pub(crate) fn all() -> &'static [OsString] {
+    WORDS.get().map_or(&[], Vec::as_slice)
+}
 
 /// Options every command takes.
 #[derive(Debug, Args)]

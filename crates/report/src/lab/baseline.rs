@@ -3,9 +3,11 @@
 use super::accuracy::bounds;
 use super::evaluation::{heading, lines, rows_table, spread_table};
 use crate::page::{Page, Section};
-use knockout_data::screen::Bounds;
+use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_data::screen::{Bounds, Dataset, Part};
+use knockout_predict::Ladder;
 use knockout_predict::baseline::Baseline;
-use knockout_predict::evaluation::{Row, Spread, Unseen};
+use knockout_predict::evaluation::{MeasuredScores, Model, Row, Spread, Unseen, rows_of};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -59,6 +61,59 @@ pub struct BaselineRow {
     pub epochs: Option<usize>,
     /// Seed of the weights.
     pub seed: Option<u64>,
+}
+
+impl BaselineDocument {
+    /// Describes the baselines of one split, or of several with their spread. `seed` is that of the first weights.
+    ///
+    /// # Panics
+    ///
+    /// If there is no ladder.
+    pub fn of(
+        dataset: &Dataset,
+        ladders: &[Ladder],
+        seed: u64,
+        bootstrap: &Bootstrap,
+        out: Option<PathBuf>,
+    ) -> Self {
+        let Ladder { split, part, fitted } = &ladders[0];
+        let (part, scheme) = (*part, split.spec().scheme.name());
+        let measured = MeasuredScores::of(dataset, split, part);
+        // One line per baseline: of several MLPs the first, the others are in the spread.
+        let lines: Vec<_> = fitted.iter().filter(|(_, own)| own.is_none_or(|own| own == seed)).collect();
+        let models: Vec<Model<'_>> = lines
+            .iter()
+            .map(|(fitted, _)| Model { name: fitted.baseline.name(), predictions: &fitted.predictions })
+            .collect();
+        let rows = rows_of(&models, &measured, scheme, part, bootstrap).into_iter().zip(&lines);
+        let rows = rows.map(|(row, (fitted, seed))| BaselineRow {
+            row,
+            alpha: fitted.alpha,
+            epochs: fitted.epochs,
+            seed: *seed,
+        });
+        let is_there = |baseline: &Baseline| lines.iter().any(|(fitted, _)| fitted.baseline == *baseline);
+        let unseen = Unseen::of(dataset, split, part);
+        let spread = ladders[0].over_seeds(dataset).into_iter().chain(Ladder::over_splits(dataset, ladders));
+        Self {
+            schema: 1,
+            dataset: dataset.manifest.name.clone(),
+            data_hash: dataset.manifest.data_hash(),
+            split: scheme,
+            split_seed: split.spec().seed,
+            part: part.name(),
+            train: split.rows(Part::Train).len(),
+            val: split.rows(Part::Val).len(),
+            resamples: bootstrap.resamples,
+            rows: rows.collect(),
+            left_out: Baseline::ALL.iter().filter(|b| !is_there(b)).map(|b| b.name()).collect(),
+            spread: spread.collect(),
+            unseen_genes: unseen.genes,
+            unseen_records: unseen.records,
+            bounds: dataset.manifest.bounds(),
+            out,
+        }
+    }
 }
 
 /// Returns the page of baselines.

@@ -140,6 +140,40 @@ impl PredictionDocument {
     }
 }
 
+/// Document of gene sets that one run predicted, without a folder.
+#[derive(Debug, Clone, Serialize)]
+pub struct PredictedSets {
+    /// Version of this document: 1.
+    pub schema: u32,
+    /// Name of the run.
+    pub run: String,
+    /// Sets, in the order of the request.
+    pub sets: Vec<HitDocument>,
+}
+
+impl PredictedSets {
+    /// Describes predicted sets.
+    pub fn of(run: &str, hits: &[Hit], genes: &GeneTable, notes: &HitNotes<'_>) -> Self {
+        let sets = hits.iter().map(|hit| HitDocument::of(hit, genes, notes)).collect();
+        Self { schema: 1, run: run.to_owned(), sets }
+    }
+}
+
+/// Returns the page of gene sets that one run predicted.
+pub fn predicted_sets_page(document: &PredictedSets) -> Page {
+    let PredictedSets { run, sets, .. } = document;
+    let lowest = sets.iter().min_by(|a, b| a.prediction.total_cmp(&b.prediction));
+    let lowest = lowest.map(|hit| format!("; the lowest is {:.4}, {}", hit.prediction, hit.names.join(" ")));
+    Page {
+        title: "Predicted gene sets".to_owned(),
+        subtitle: run.clone(),
+        made_by: "knockout for Python".to_owned(),
+        findings: vec![format!("{}: {} predictions{}", run, count(sets.len()), lowest.unwrap_or_default())],
+        sections: vec![Section::new("sets", "").with(hit_table("genes", sets))],
+        ..Page::default()
+    }
+}
+
 /// Returns the page of a folder of predictions.
 pub fn prediction_page(document: &PredictionDocument) -> Page {
     let left_out = (document.left_out > 0)

@@ -67,32 +67,24 @@ fn every_file_that_the_page_names_exists() {
     assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
 }
 
-/// Settings of a manifest's profiles: `[profile.release.package.rayon] opt-level = 3`.
-fn profiles(manifest: &str) -> BTreeSet<String> {
-    let mut section = "";
-    let lines = fs::read_to_string(root().join(manifest)).unwrap();
-    lines
-        .lines()
-        .filter_map(|line| {
-            if line.starts_with('[') {
-                section = line;
-            }
-            let is_setting =
-                section.starts_with("[profile.") && line.contains(" = ") && !line.starts_with('#');
-            is_setting.then(|| format!("{section} {line}"))
-        })
-        .collect()
+/// Packages with their features, as `cargo tree` lists them.
+fn features(arguments: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = std::process::Command::new(cargo);
+    command.args(["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p} [{f}]"]);
+    let output = command.args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.replace(" (*)", "")).collect()
 }
 
-/// Otherwise nothing that one of them compiled is used again by the other, and wheels are slower than the program.
+/// Otherwise a wheel compiles again what `cargo test --workspace` has compiled: one crate with other features, and all that depend on it.
 #[test]
-fn the_python_package_is_compiled_as_the_program_is() {
-    let (program, package) = (profiles("Cargo.toml"), profiles("python/Cargo.toml"));
-    let other: Vec<&String> = package.difference(&program).collect();
-    assert!(other.is_empty(), "not in the workspace's manifest: {other:#?}");
-    let is_of_release = |setting: &&String| setting.starts_with("[profile.release");
-    let missing: Vec<&String> = program.difference(&package).filter(is_of_release).collect();
-    assert!(missing.is_empty(), "not in python/Cargo.toml: {missing:#?}");
+fn the_python_package_has_the_features_of_the_workspace() {
+    let all = features(&["--workspace", "--edges", "normal,build,dev"]);
+    let wheel = features(&["--package", "knockout-python", "--edges", "normal,build"]);
+    let other: Vec<&String> = wheel.difference(&all).collect();
+    assert!(other.is_empty(), "features that no build of the workspace has: {other:#?}");
 }
 
 /// Cycles among the modules of packages, at every level: the crate, and the parent with its modules, with a description.

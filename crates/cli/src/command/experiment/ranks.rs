@@ -119,7 +119,7 @@ fn launch(args: &ExperimentArgs, ranks: u64, round: u64, folder: &Path) -> Resul
     let launcher = words.next().ok_or_else(|| request_error("--launcher names no program"))?;
     let mut command = Command::new(launcher);
     command.args(words).arg("-n").arg(ranks.to_string()).arg(program);
-    command.args(of_one_round(std::env::args_os().skip(1), round, &out));
+    command.args(of_one_round(crate::args::all().iter().cloned(), round, &out));
     let own = OPEN_MPI.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
     command.envs(own).stdin(Stdio::null());
     let output = command.output().map_err(|error| {

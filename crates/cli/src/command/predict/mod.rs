@@ -313,7 +313,8 @@ pub(super) fn note_orders(orders: &[usize], opened: &OpenRuns, ui: &Ui) {
 /// The command line without what does not change predictions.
 fn command() -> String {
     const VALUED: [&str; 3] = ["--out", "--part", "--threads"];
-    let (mut kept, mut arguments) = (vec!["knockout".to_owned()], std::env::args().skip(1));
+    let mut arguments = crate::args::all().iter().map(|argument| argument.to_string_lossy().into_owned());
+    let mut kept = vec!["knockout".to_owned()];
     while let Some(argument) = arguments.next() {
         if VALUED.contains(&&argument[..]) {
             arguments.next();
