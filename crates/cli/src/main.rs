@@ -13,6 +13,7 @@ mod failure;
 mod hints;
 #[cfg(feature = "lab")]
 mod interrupt;
+mod limits;
 mod output;
 #[cfg(feature = "lab")]
 mod presets;
@@ -24,7 +25,11 @@ use clap::Parser as _;
 use knockout_trace::Clock as _;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: limits::RecordingAllocator = limits::RecordingAllocator;
+
 fn main() -> ExitCode {
+    limits::install();
     let cli = match command::Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut error) => {
