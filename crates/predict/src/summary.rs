@@ -124,13 +124,12 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
     let mut columns: Option<Columns> = None;
     for block in plan.part.of_blocks(plan.blocks()) {
         let block = Block::read(folder.files(), plan, folder.identity(), block)?;
-        let columns = match &columns {
-            Some(columns) => columns,
-            None => {
-                let found = Columns { order: plan.candidates.order, has_sd: block.scores.sd.is_some() };
-                found.header(&mut table).and_then(|()| table.end_row()).map_err(unreadable(&path))?;
-                columns.insert(found)
-            }
+        let columns = if let Some(columns) = &columns {
+            columns
+        } else {
+            let found = Columns { order: plan.candidates.order, has_sd: block.scores.sd.is_some() };
+            found.header(&mut table).and_then(|()| table.end_row()).map_err(unreadable(&path))?;
+            columns.insert(found)
         };
         for row in 0..block.numbers.len() {
             let line = columns.line(&mut table, &block.hit(row), genes);

@@ -3,6 +3,7 @@
 use crate::program::{Ended, Home, Surroundings};
 use crate::random::Random;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -136,13 +137,28 @@ fn fault(home: &Home, random: &mut Random) -> Result<Fault, String> {
         let (when, further) = (1 + random.below(30), random.of(&["", "+"]));
         return Ok(Fault::Traced(format!("{call}:error={error}:when={when}{further}")));
     }
-    let library = home.interposed()?;
+    let library = interposed(home)?;
     Ok(Fault::Preloaded(library, format!("{} {}", random.of(&PRELOADED), 1 + random.below(60))))
+}
+
+/// Returns the library that makes calls of the C library fail; compiled when it is first needed.
+fn interposed(home: &Home) -> Result<PathBuf, String> {
+    let (source, library) = (home.path().join("faults.c"), home.path().join("faults.so"));
+    if !library.exists() {
+        fs::write(&source, INTERPOSED).map_err(|error| error.to_string())?;
+        let compiled =
+            Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).output();
+        let compiled = compiled.map_err(|error| format!("cc: {error}; install a C compiler"))?;
+        if !compiled.status.success() {
+            return Err(format!("cc: {}", String::from_utf8_lossy(&compiled.stderr)));
+        }
+    }
+    Ok(library)
 }
 
 /// The library, in C: it makes the n-th call on a file or a folder fail once (`write`), all from then on (`writes`), or lets every write
 /// take half of what it is given (`short`).
-pub(crate) const INTERPOSED: &str = r#"
+const INTERPOSED: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

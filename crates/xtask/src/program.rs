@@ -1,6 +1,5 @@
 //! The program that is attacked, run with limits of time and memory, and the files that attacks begin with.
 
-use crate::disturb::INTERPOSED;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ pub(crate) struct Program {
     path: PathBuf,
 }
 
-/// What differs from the usual surroundings of the program.
+/// Differences from the usual surroundings of the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Surroundings<'a> {
     /// Commands of the shell that set limits.
@@ -218,21 +217,6 @@ impl Home {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
-    }
-
-    /// Returns the library that makes calls of the C library fail; compiled when it is first asked for.
-    pub(crate) fn interposed(&self) -> Result<PathBuf, String> {
-        let (source, library) = (self.path().join("faults.c"), self.path().join("faults.so"));
-        if !library.exists() {
-            fs::write(&source, INTERPOSED).map_err(|error| error.to_string())?;
-            let compiled =
-                Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).output();
-            let compiled = compiled.map_err(|error| format!("cc: {error}; install a C compiler"))?;
-            if !compiled.status.success() {
-                return Err(format!("cc: {}", String::from_utf8_lossy(&compiled.stderr)));
-            }
-        }
-        Ok(library)
     }
 
     /// A new folder for one try, with links to what is only read.

@@ -129,7 +129,7 @@ fn read_sealed(folder: &Folder) -> Result<(Vec<u8>, bool, bool)> {
             }
             reason = "it was changed: it has more lines than";
         }
-        // A run that goes on meanwhile has replaced the seal.
+        // A run that continues meanwhile has replaced the seal.
         if folder.find(SEAL)?.as_ref() == Some(&seal) {
             let path = folder.path().join(FILE);
             let reason = format!("{reason} {SEAL}; restore both files");
