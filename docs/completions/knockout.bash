@@ -764,7 +764,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__import)
-            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --annotations --screen --alleles --duplicates --allow-missing --name --json --threads --quiet --verbose --help"
+            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --annotations --screen --alleles --duplicates --allow-missing --unpack-mib --name --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -812,6 +812,10 @@ _knockout() {
                     ;;
                 --duplicates)
                     COMPREPLY=($(compgen -W "mean first error" -- "${cur}"))
+                    return 0
+                    ;;
+                --unpack-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --name)
@@ -1642,12 +1646,16 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__logs)
-            opts="-q -v -h --json --threads --quiet --verbose --help"
+            opts="-q -v -h --read-mib --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --read-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --threads)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

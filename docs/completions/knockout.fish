@@ -98,6 +98,7 @@ all\t'All of them'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'Treatment of repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
 first\t'Keep the first'
 error\t'Stop with an error'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l unpack-mib -d 'MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size [default: 1024]' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Continue when a source loses more than 20 % of its rows to unknown genes'
@@ -474,6 +475,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "convert" -d 'Make a trace smaller, repair it, or merge the traces of several ranks'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -l read-mib -d 'MiB that are read of each log; a longer one is refused' -r
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'

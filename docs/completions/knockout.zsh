@@ -101,6 +101,7 @@ all\:"All of them"))' \
 '--duplicates=[Treatment of repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
 first\:"Keep the first"
 error\:"Stop with an error"))' \
+'--unpack-mib=[MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size \[default\: 1024\]]:N:_default' \
 '--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--allow-missing[Continue when a source loses more than 20 % of its rows to unknown genes]' \
@@ -834,6 +835,7 @@ esac
 ;;
 (logs)
 _arguments "${_arguments_options[@]}" : \
+'--read-mib=[MiB that are read of each log; a longer one is refused]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \

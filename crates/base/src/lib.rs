@@ -1,4 +1,4 @@
-//! Foundations of knockout: errors, files, memory limits, configuration, random numbers and statistics.
+//! Foundations of knockout: errors, files, memory limits, configuration, random numbers, statistics and safe text.
 //!
 //! Every other crate depends on this one. It depends on no other crate of knockout.
 //!
@@ -9,6 +9,7 @@
 //! | [`memory`] | memory of the machine, and refusal of requests that exceed it |
 //! | [`config`] | defaults in a struct, changes as `a.b=value` |
 //! | [`random`] | random numbers that are the same on every machine |
+//! | [`text`] | control characters of others made visible |
 //! | [`stats`] | quantiles, intervals, correlations, bootstrap |
 //!
 //! ```
@@ -27,3 +28,4 @@ pub mod files;
 pub mod memory;
 pub mod random;
 pub mod stats;
+pub mod text;

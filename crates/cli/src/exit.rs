@@ -22,6 +22,10 @@ pub(crate) const INCOMPARABLE: u8 = 7;
 #[cfg(feature = "lab")]
 pub(crate) const INTERRUPTED: u8 = 8;
 
+/// The command was ended at once by a second signal: 128 and the number of SIGINT, as shells report it.
+#[cfg(feature = "lab")]
+pub(crate) const ENDED: i32 = 130;
+
 /// The table printed under every `--help`.
 pub(crate) const HELP: &str = "\
 EXIT CODES:
@@ -33,7 +37,8 @@ EXIT CODES:
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
   7  not comparable: the conditions of the two inputs differ too much, or too few steps to judge
-  8  interrupted and saved; resume with train --resume RUN, or by running other commands again";
+  8  interrupted and saved; resume with train --resume RUN, or by running other commands again
+  130  ended at once by a second Ctrl-C (or SIGTERM, SIGHUP); what was saved before is whole";
 
 /// The exit code of a class of errors.
 pub(crate) fn code_of(class: Class) -> u8 {

@@ -1,13 +1,11 @@
 //! Ctrl-C, SIGTERM, SIGHUP and SIGUSR1: the work in hand is finished and saved, then the command ends.
 
+use crate::exit::ENDED;
 use crate::failure::{Result, Unexpected as _};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Exit code of a command that was ended at once.
-const ENDED: i32 = 130;
 
 /// Becomes true when the user or a scheduler asks to stop. A second Ctrl-C ends the program at once.
 #[derive(Clone)]

@@ -14,6 +14,7 @@ mod failure;
 mod hints;
 #[cfg(feature = "lab")]
 mod interrupt;
+pub mod limits;
 mod output;
 #[cfg(feature = "lab")]
 mod presets;
@@ -52,13 +53,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let clock = knockout_trace::SystemClock::new();
     let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
     let outcome = failure::with_panics_as_errors(run);
-    ui.detail(&format!(
-        "took {:.2} s of wall and {:.2} s of CPU time on {} threads; knockout {}",
-        clock.now_nanos() as f64 / 1e9,
-        clock.cpu_nanos() as f64 / 1e9,
-        rayon::current_num_threads(),
-        args::VERSION
-    ));
+    // Without its threads, asking for their number would start them again.
+    if outcome.is_ok() {
+        ui.detail(&format!(
+            "took {:.2} s of wall and {:.2} s of CPU time on {} threads; knockout {}",
+            clock.now_nanos() as f64 / 1e9,
+            clock.cpu_nanos() as f64 / 1e9,
+            rayon::current_num_threads(),
+            args::VERSION
+        ));
+    }
     let code = match outcome {
         Ok(()) => exit::OK,
         Err(failure) => {

@@ -3,8 +3,9 @@
 //! No other module prints.
 
 use crate::args::Global;
-use crate::failure::{Context as _, Failure, Result, Unexpected as _};
+use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
 use indicatif::{BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use knockout_base::text::{one_line, visible};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -123,21 +124,20 @@ impl Ui {
             self.note(&format!("--threads {threads} is more than this machine can use; taking {most}"));
         }
         let threads = threads.min(most);
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .unexpected("could not start the worker threads")
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
+            request_error(format!(
+                "could not start the worker threads: {error}; take fewer with --threads, or raise the limits of memory and processes"
+            ))
+        })
     }
 
     /// Prints the result: `text` for people, `json` as one document for programs.
     pub(crate) fn result(&self, text: impl FnOnce() -> String, json: &impl serde::Serialize) -> Result<()> {
         if self.json {
-            self.raw(
-                &(serde_json::to_string_pretty(json).unexpected("could not write the result as JSON")?
-                    + "\n"),
-            )
+            let json = serde_json::to_string_pretty(json).unexpected("could not write the result as JSON")?;
+            self.raw(&(visible(&json) + "\n"))
         } else {
-            self.raw(&text())
+            self.raw(&visible(&text()))
         }
     }
 
@@ -193,7 +193,7 @@ impl Ui {
     /// One line, with the chain of causes; never silent.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
     pub(crate) fn error(&self, error: &impl std::fmt::Display) {
-        complain(&format!("knockout: {error}"));
+        complain(&one_line(&format!("knockout: {error}")));
     }
 
     /// Returns a progress bar without a total, with the rate of steps; hidden as [`Ui::progress`] is.
@@ -266,8 +266,8 @@ fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
     const FIRST: Duration = Duration::from_secs(30);
     const LATER: Duration = Duration::from_mins(1);
     let bar = bar.downgrade();
-    // The thread is not joined: it ends with the program.
-    std::thread::spawn(move || {
+    // The thread is not joined: it ends with the program. Without it there are no lines.
+    let reporting = std::thread::Builder::new().spawn(move || {
         let mut wait = FIRST;
         loop {
             std::thread::sleep(wait);
@@ -276,6 +276,7 @@ fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
             complain(&progress_line(what, unit, bar.position(), bar.length(), bar.elapsed()));
         }
     });
+    drop(reporting);
 }
 
 /// Formats progress, time left and rate.
@@ -327,7 +328,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// Writes a line to standard error; a closed standard error is ignored.
+/// Writes a line to standard error; a closed standard error is ignored. Names from files may be in it.
 fn complain(text: &str) {
-    writeln!(io::stderr().lock(), "{text}").ok();
+    writeln!(io::stderr().lock(), "{}", visible(text)).ok();
 }

@@ -26,6 +26,9 @@ pub(crate) struct Scored {
     pub(crate) sum: f64,
     /// Their histogram.
     pub(crate) histogram: Vec<u64>,
+    /// blake3 of the rows that are kept, and of the figures above; blocks of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) checksum: Option<String>,
 }
 
 /// A block in memory.
@@ -53,12 +56,36 @@ impl Block {
             count: numbers.len() as u64,
             sum: scores.mean.iter().sum(),
             histogram: plan.histogram.count(scores.mean.iter().copied()),
+            checksum: None,
         };
         let whole = Self { scored, numbers, sets, scores };
-        match plan.keep {
+        let mut kept = match plan.keep {
             Keep::All => whole,
             Keep::Extremes { top, bottom } => whole.extremes(top, bottom),
+        };
+        kept.scored.checksum = Some(kept.checksum());
+        kept
+    }
+
+    /// Computes the checksum of everything that is read from the block.
+    fn checksum(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"knockout block 1");
+        let figures = Scored { checksum: None, ..self.scored.clone() };
+        // Plain numbers and text: nothing here can fail to be written.
+        hasher.update(&serde_json::to_vec(&figures).unwrap_or_default());
+        for (row, number) in self.numbers.iter().enumerate() {
+            let set = self.sets.get(row);
+            hasher.update(&number.to_le_bytes()).update(&(set.len() as u64).to_le_bytes());
+            for gene in set {
+                hasher.update(&gene.to_le_bytes());
+            }
+            hasher.update(&self.scores.mean[row].to_le_bytes());
+            if let Some(sd) = &self.scores.sd {
+                hasher.update(&sd[row].to_le_bytes());
+            }
         }
+        hasher.finalize().to_hex().to_string()
     }
 
     fn extremes(self, top: usize, bottom: usize) -> Self {
@@ -132,10 +159,16 @@ impl Block {
     pub(crate) fn read(folder: &files::Folder, plan: &Plan, identity: &str, block: u64) -> Result<Self> {
         let name = block_name(block);
         let (bytes, path) = (folder.read(&name)?, &folder.path().join(name));
-        Self::decode(bytes, plan.candidates.order)
+        let found = Self::decode(bytes, plan.candidates.order)
             .map_err(|error| damaged(path, &error.to_string()))?
             .filter(|found| found.scored.plan == identity && found.scored.block == block)
-            .ok_or_else(|| damaged(path, &format!("it is not block {block} of these predictions")))
+            .ok_or_else(|| damaged(path, &format!("it is not block {block} of these predictions")))?;
+        match &found.scored.checksum {
+            Some(expected) if *expected != found.checksum() => {
+                Err(damaged(path, "it does not match its own checksum"))
+            }
+            _ => Ok(found),
+        }
     }
 
     fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>> {

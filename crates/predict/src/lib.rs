@@ -37,6 +37,7 @@ mod calibration;
 pub mod candidates;
 mod combination;
 mod coverage;
+mod csv;
 pub mod evaluation;
 pub mod explain;
 mod folder;

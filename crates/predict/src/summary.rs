@@ -1,6 +1,7 @@
 //! Summary of predictions (counts, a histogram, the highest and the lowest) and the tables written from it.
 
 use crate::block::{Block, Scored};
+use crate::csv::CsvTable;
 use crate::folder::{missing, unfinished, unreadable, unwritten};
 use crate::{Extremes, Folder, Histogram, Hit, HitNotes, Plan};
 use knockout_base::error::Result;
@@ -22,6 +23,8 @@ pub struct Summary {
     /// By block: sums are taken in their order, whatever the order of the work.
     blocks: BTreeMap<u64, (u64, f64)>,
     histogram: Vec<u64>,
+    /// Whether a block has no checksum to be verified with: an earlier version wrote it.
+    pub unsealed: bool,
 }
 
 impl Summary {
@@ -34,6 +37,7 @@ impl Summary {
             extremes,
             blocks: BTreeMap::new(),
             histogram: vec![0; plan.histogram.bins],
+            unsealed: false,
         }
     }
 
@@ -41,6 +45,7 @@ impl Summary {
         self.blocks.insert(scored.block, (scored.count, scored.sum));
         self.histogram.iter_mut().zip(&scored.histogram).for_each(|(sum, count)| *sum += count);
         self.extremes.merge(extremes);
+        self.unsealed |= scored.checksum.is_none();
     }
 
     /// Reads the blocks of a finished folder.
@@ -84,14 +89,20 @@ pub fn write_hits(
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
             let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
-            let has_sd = hits.iter().any(|hit| hit.sd.is_some());
+            let columns = Columns { order, has_sd: hits.iter().any(|hit| hit.sd.is_some()) };
             let fill = |out: &mut dyn Write| {
-                header(out, order, has_sd)?;
-                writeln!(out, ",regime,measured,essential,linkage,distance")?;
-                hits.iter().try_for_each(|hit| {
-                    line(out, hit, genes, order)?;
-                    note(out, hit, genes, notes)
-                })
+                let mut table = CsvTable::new(out);
+                columns.header(&mut table)?;
+                for column in ["regime", "measured", "essential", "linkage", "distance"] {
+                    table.text(column)?;
+                }
+                table.end_row()?;
+                for hit in &hits {
+                    columns.line(&mut table, hit, genes)?;
+                    note(&mut table, hit, genes, notes)?;
+                    table.end_row()?;
+                }
+                table.finish()
             };
             files::Folder::at(folder).replace(name, fill).map_err(unwritten)?;
             written.push(folder.join(name));
@@ -109,48 +120,64 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
     }
     let path = folder.path().join("predictions.csv");
     let mut out = folder.files().pending("predictions.csv").map_err(unwritten)?;
-    let (mut is_first, order) = (true, plan.candidates.order);
+    let mut table = CsvTable::new(&mut out);
+    let mut columns: Option<Columns> = None;
     for block in plan.part.of_blocks(plan.blocks()) {
         let block = Block::read(folder.files(), plan, folder.identity(), block)?;
-        if is_first {
-            header(&mut out, order, block.scores.sd.is_some()).map_err(unreadable(&path))?;
-            writeln!(out).map_err(unreadable(&path))?;
-            is_first = false;
-        }
+        let columns = if let Some(columns) = &columns {
+            columns
+        } else {
+            let found = Columns { order: plan.candidates.order, has_sd: block.scores.sd.is_some() };
+            found.header(&mut table).and_then(|()| table.end_row()).map_err(unreadable(&path))?;
+            columns.insert(found)
+        };
         for row in 0..block.numbers.len() {
-            line(&mut out, &block.hit(row), genes, order).map_err(unreadable(&path))?;
-            writeln!(out).map_err(unreadable(&path))?;
+            let line = columns.line(&mut table, &block.hit(row), genes);
+            line.and_then(|()| table.end_row()).map_err(unreadable(&path))?;
         }
     }
+    table.finish().map_err(unreadable(&path))?;
     out.commit().map_err(unwritten)?;
     Ok(path)
 }
 
-fn header(out: &mut dyn Write, order: usize, has_sd: bool) -> io::Result<()> {
-    write!(out, "number")?;
-    (1..=order).try_for_each(|column| write!(out, ",gene_{column}"))?;
-    (1..=order).try_for_each(|column| write!(out, ",name_{column}"))?;
-    write!(out, ",prediction{}", if has_sd { ",sd" } else { "" })
+/// The columns that every table of predictions begins with.
+struct Columns {
+    /// Columns of genes.
+    order: usize,
+    has_sd: bool,
 }
 
-fn line(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, order: usize) -> io::Result<()> {
-    write!(out, "{}", hit.number)?;
-    let gene = |index: usize| hit.genes.get(index).and_then(|&gene| genes.genes().get(gene as usize));
-    for index in 0..order {
-        write!(out, ",{}", gene(index).map_or("", |gene| &gene.systematic))?;
+impl Columns {
+    fn header<W: Write>(&self, table: &mut CsvTable<W>) -> io::Result<()> {
+        table.text("number")?;
+        (1..=self.order).try_for_each(|column| table.text(&format!("gene_{column}")))?;
+        (1..=self.order).try_for_each(|column| table.text(&format!("name_{column}")))?;
+        table.text("prediction")?;
+        if self.has_sd { table.text("sd") } else { Ok(()) }
     }
-    for index in 0..order {
-        write!(out, ",{}", gene(index).and_then(|gene| gene.standard.as_deref()).unwrap_or(""))?;
+
+    fn line<W: Write>(&self, table: &mut CsvTable<W>, hit: &Hit, genes: &GeneTable) -> io::Result<()> {
+        table.number(Some(hit.number))?;
+        let gene = |index: usize| hit.genes.get(index).and_then(|&gene| genes.genes().get(gene as usize));
+        for index in 0..self.order {
+            table.text(gene(index).map_or("", |gene| &gene.systematic))?;
+        }
+        for index in 0..self.order {
+            table.text(gene(index).and_then(|gene| gene.standard.as_deref()).unwrap_or(""))?;
+        }
+        table.number(Some(hit.prediction))?;
+        if self.has_sd { table.number(hit.sd) } else { Ok(()) }
     }
-    write!(out, ",{}", hit.prediction)?;
-    if let Some(sd) = hit.sd {
-        write!(out, ",{sd}")?;
-    }
-    Ok(())
 }
 
 /// The notes of a hit. What is not known is empty; several essential genes are separated by spaces.
-fn note(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> io::Result<()> {
+fn note<W: Write>(
+    table: &mut CsvTable<W>,
+    hit: &Hit,
+    genes: &GeneTable,
+    notes: &HitNotes<'_>,
+) -> io::Result<()> {
     let note = notes.note(hit);
     let essential = match &note.essential {
         None => "unknown".to_owned(),
@@ -160,8 +187,9 @@ fn note(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>)
             found.iter().map(name).collect::<Vec<_>>().join(" ")
         }
     };
-    let regime = note.regime.map_or("unknown", knockout_data::screen::Regime::name);
-    let measured = if note.is_measured { "yes" } else { "no" };
-    let distance = note.distance.map_or_else(String::new, |bases| bases.to_string());
-    writeln!(out, ",{regime},{measured},{essential},{},{distance}", note.linkage.name())
+    table.text(note.regime.map_or("unknown", knockout_data::screen::Regime::name))?;
+    table.text(if note.is_measured { "yes" } else { "no" })?;
+    table.text(&essential)?;
+    table.text(note.linkage.name())?;
+    table.number(note.distance)
 }

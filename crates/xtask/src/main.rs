@@ -1,19 +1,23 @@
 //! Tasks of developers. `figures` prints the figures of the code base. `attack` tries for some minutes to lose, overwrite or crash something: it kills the program at random instants
-//! and at chosen system calls, damages every kind of file, and gives it hostile traces, hostile imports and degenerate settings.
+//! and at chosen system calls, lets system calls fail, limits memory, files and handles, damages every kind of file, and gives it folders of
+//! strangers, hostile traces, hostile imports and degenerate settings.
 //!
 //! The attack depends on the program's command line, exit codes and files only.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
+mod disturb;
+mod disturbed;
 mod hostile;
 mod import;
-mod kill;
 mod mutate;
 mod program;
 mod random;
+mod received;
 mod settings;
 mod words;
 
+use disturb::Disturbance;
 use program::{Home, Program};
 use random::Random;
 use std::collections::BTreeMap;
@@ -22,7 +26,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use xtask::figures::CodeFigures;
 
-const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
+const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|faults|limits|received|mutations|traces|imports|settings]
 cargo run -p xtask -- figures [--json] [--repo DIR]
 cargo run -p xtask -- words [--all] [--in PATH] [--tighten] [--root DIR]
   The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
@@ -39,8 +43,19 @@ struct Attack {
     once: fn(&Home, &mut Random) -> (&'static str, Verdict),
 }
 
-const ATTACKS: [Attack; 5] = [
-    Attack { name: "kills", tries: 2, once: kill::once },
+const ATTACKS: [Attack; 8] = [
+    Attack { name: "kills", tries: 2, once: |home, random| disturbed::once(Disturbance::Kill, home, random) },
+    Attack {
+        name: "faults",
+        tries: 2,
+        once: |home, random| disturbed::once(Disturbance::Fault, home, random),
+    },
+    Attack {
+        name: "limits",
+        tries: 2,
+        once: |home, random| disturbed::once(Disturbance::Limit, home, random),
+    },
+    Attack { name: "received", tries: 6, once: received::once },
     Attack { name: "mutations", tries: 10, once: mutate::once },
     Attack { name: "traces", tries: 1, once: hostile::once },
     Attack { name: "imports", tries: 1, once: import::once },

@@ -1,5 +1,6 @@
 //! The program that is attacked, run with limits of time and memory, and the files that attacks begin with.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +15,17 @@ const MOST_MEMORY_KIB: u64 = 12 << 20;
 
 pub(crate) struct Program {
     path: PathBuf,
+}
+
+/// Differences from the usual surroundings of the program.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surroundings<'a> {
+    /// Commands of the shell that set limits.
+    pub(crate) limits: &'a str,
+    /// The command that runs the program.
+    pub(crate) before: &'a str,
+    /// Variables of the environment.
+    pub(crate) variables: &'a [(&'a str, &'a OsStr)],
 }
 
 /// How a run of the program ended.
@@ -37,13 +49,14 @@ impl Program {
         &self.path
     }
 
-    fn command(&self, folder: &Path, args: &[&str]) -> Command {
+    fn command(&self, folder: &Path, args: &[&str], surroundings: Surroundings<'_>) -> Command {
+        let Surroundings { limits, before, variables } = surroundings;
+        let usual = format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -t {MOST_CPU_SECONDS}");
+        let limits = if limits.is_empty() { ":" } else { limits };
         let mut command = Command::new("sh");
         command
-            .args([
-                "-c",
-                &format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -t {MOST_CPU_SECONDS}; exec \"$0\" \"$@\""),
-            ])
+            .args(["-c", &format!("{usual}; {limits}; exec {before} \"$0\" \"$@\"")])
+            .envs(variables.iter().copied())
             .arg(&self.path)
             .args(args)
             .current_dir(folder)
@@ -54,14 +67,26 @@ impl Program {
     }
 
     pub(crate) fn start(&self, folder: &Path, args: &[&str]) -> Result<Child, String> {
-        self.command(folder, args).stderr(Stdio::null()).spawn().map_err(|error| error.to_string())
+        let mut command = self.command(folder, args, Surroundings::default());
+        command.stderr(Stdio::null()).spawn().map_err(|error| error.to_string())
     }
 
     /// Runs to the end, or to the limit of time.
     pub(crate) fn run(&self, folder: &Path, args: &[&str]) -> Result<Ended, String> {
+        self.run_in(folder, args, Surroundings::default())
+    }
+
+    /// Runs to the end in other surroundings than the usual ones.
+    pub(crate) fn run_in(
+        &self,
+        folder: &Path,
+        args: &[&str],
+        surroundings: Surroundings<'_>,
+    ) -> Result<Ended, String> {
         let stderr = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
         let file = stderr.reopen().map_err(|error| error.to_string())?;
-        let mut child = self.command(folder, args).stderr(file).spawn().map_err(|error| error.to_string())?;
+        let mut command = self.command(folder, args, surroundings);
+        let mut child = command.stderr(file).spawn().map_err(|error| error.to_string())?;
         let end = Instant::now() + MOST_TIME;
         let mut pause = Duration::from_micros(200);
         let (code, is_late) = loop {
@@ -126,6 +151,40 @@ pub(crate) const TRAIN: [&str; 13] = [
     "optimiser.accumulate=[\"1:3\"]",
 ];
 
+/// Predictions in ten blocks.
+pub(crate) const PREDICT: [&str; 10] =
+    ["predict", "run", "--pairs", "--block", "2000", "--full", "--csv", "-q", "--out", "hits"];
+
+/// A sweep of a second.
+pub(crate) const SWEEP: [&str; 11] = [
+    "sweep",
+    "tiny",
+    "--model",
+    "dango",
+    "model.width=4",
+    "epochs=1",
+    "--budget",
+    "1s",
+    "-q",
+    "--out",
+    "sweep",
+];
+
+/// A benchmark of one cell.
+pub(crate) const BENCHMARK: [&str; 11] = [
+    "benchmark",
+    "tiny",
+    "--split",
+    "random",
+    "--models",
+    "additive-ridge",
+    "--resamples",
+    "20",
+    "-q",
+    "--out",
+    "benchmark",
+];
+
 impl Home {
     pub(crate) fn make(program: Program) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -136,7 +195,7 @@ impl Home {
         make(&["data", "precompute", "tiny", "--masks", "-q"])?;
         make(&[&TRAIN[..], &["--out", "run"]].concat())?;
         make(&["evaluate", "run", "-q", "--resamples", "10"])?;
-        make(&["predict", "run", "--pairs", "--block", "2000", "--full", "--csv", "-q", "--out", "hits"])?;
+        make(&PREDICT)?;
         make(&[
             "profile",
             "tiny",
@@ -149,6 +208,8 @@ impl Home {
             "-q",
             "model.width=8",
         ])?;
+        make(&SWEEP)?;
+        make(&BENCHMARK)?;
         make(&["trace", "convert", "profile/trace.json.gz", "trace.json", "-q"])?;
         make(&["trace", "convert", "profile/trace.json.gz", "trace.json.gz", "-q"])?;
         Ok(home)

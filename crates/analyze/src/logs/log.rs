@@ -75,6 +75,16 @@ impl LogReader {
         }
     }
 
+    /// Returns whether the log is recognisably not a text, so that reading on is pointless.
+    pub fn is_hopeless(&self) -> bool {
+        const ENOUGH_BYTES: u64 = 64 << 20;
+        self.bytes > ENOUGH_BYTES && !self.any_bar && self.is_binary()
+    }
+
+    fn is_binary(&self) -> bool {
+        self.controls * 1000 > self.bytes * MAX_CONTROL_PER_MILLE
+    }
+
     /// Returns the contents of the log; `file` names it.
     pub fn finish(mut self, file: &str) -> Result<Log> {
         self.end_line();
@@ -96,7 +106,7 @@ impl LogReader {
             "there are progress bars, but not one iteration was done; look at the end of the log for what stopped the run".to_owned()
         } else if self.magic == [0x1f, 0x8b] {
             "the log is gzip; unpack it first: `gunzip -k LOG`".to_owned()
-        } else if self.controls * 1000 > self.bytes * MAX_CONTROL_PER_MILLE {
+        } else if self.is_binary() {
             format!(
                 "not a text log: {} control characters in {} bytes, the first at offset {}; name the file that `tee` wrote",
                 self.controls,
@@ -127,6 +137,10 @@ impl LogReader {
         }
         self.lines += 1;
         self.count_bytes(line);
+        // A hole of a sparse file.
+        if line.iter().all(|&byte| byte == 0) {
+            return;
+        }
         let text = plain(line);
         if text.trim().is_empty() {
             return;

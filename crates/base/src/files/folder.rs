@@ -6,7 +6,8 @@ use super::located::Located;
 use super::pending::PendingFile;
 use super::scratch::remove_abandoned;
 use super::{at, make_parents, parent_of};
-use crate::error::{Error, Result};
+use crate::error::{Context as _, Error, Result};
+use crate::memory;
 use rustix::fs::OFlags;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -189,9 +190,10 @@ impl Folder {
     }
 
     pub(super) fn read_all(&self, name: impl AsRef<Path>, mut file: File) -> Result<Vec<u8>> {
-        let mut bytes =
-            Vec::with_capacity(file.metadata().map_or(0, |found| found.len().min(1 << 30) as usize));
-        file.read_to_end(&mut bytes).map_err(at("read", &self.path.join(name)))?;
+        let path = self.path.join(name);
+        let length = file.metadata().map_or(0, |found| found.len());
+        let mut bytes = memory::vec("reading it", length as usize).in_file(&path)?;
+        file.read_to_end(&mut bytes).map_err(at("read", &path))?;
         Ok(bytes)
     }
 

@@ -14,6 +14,9 @@ const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXE
 #[cfg(not(target_os = "linux"))]
 const ENTER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// A folder that is listed or synced.
+const LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 /// Kind of an entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
@@ -68,17 +71,12 @@ impl Handle {
     /// Lists the folder, sorted by name.
     pub(super) fn entries(&self) -> io::Result<Vec<(OsString, EntryKind)>> {
         let mut found = Vec::new();
-        for entry in Dir::new(self.as_file()?)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            let kind = match entry.file_type() {
-                FileType::Unknown => self.kind(name)?,
+        for (name, kind) in listed(self.as_file()?.into())? {
+            let kind = match kind {
+                FileType::Unknown => self.kind(&name)?,
                 kind => EntryKind::of(kind),
             };
-            found.push((name.to_owned(), kind));
+            found.push((name, kind));
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(found)
@@ -99,8 +97,14 @@ impl Handle {
         if self.kind(name)? != EntryKind::Folder {
             return Ok(unlinkat(&self.0, name, AtFlags::empty())?);
         }
+        // An empty folder needs no handle, of which there may be none left.
+        if unlinkat(&self.0, name, AtFlags::REMOVEDIR).is_ok() {
+            return Ok(());
+        }
+        // Listed before it is entered, so that each level needs one handle at a time.
+        let names = listed(openat(&self.0, name, LIST | OFlags::NOFOLLOW, Mode::empty())?)?;
         let inner = self.enter(name)?;
-        for (name, _) in inner.entries()? {
+        for (name, _) in names {
             inner.remove(&name)?;
         }
         Ok(unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
@@ -108,7 +112,7 @@ impl Handle {
 
     /// Opens the folder itself as a file, to lock it.
     pub(super) fn as_file(&self) -> io::Result<File> {
-        Ok(openat(&self.0, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?.into())
+        Ok(openat(&self.0, ".", LIST, Mode::empty())?.into())
     }
 
     /// Makes names in the folder survive a power cut.
@@ -144,4 +148,17 @@ impl Handle {
     pub(super) fn give_name(&self, _: &File, _: &OsStr) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+}
+
+/// Returns the names in a folder and what the file system knows of their kinds.
+fn listed(folder: OwnedFd) -> io::Result<Vec<(OsString, FileType)>> {
+    let mut found = Vec::new();
+    for entry in Dir::new(folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            found.push((name.to_owned(), entry.file_type()));
+        }
+    }
+    Ok(found)
 }

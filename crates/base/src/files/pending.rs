@@ -57,8 +57,9 @@ impl PendingFile {
             }
             Ok(_) => fs::canonicalize(path).map_err(failed())?,
             Err(_) => {
-                make_parents(path)?;
-                path.to_owned()
+                let target = end_of_links(path).map_err(failed())?;
+                make_parents(&target)?;
+                target
             }
         };
         let folder = Handle::open(parent_of(&target)).map_err(failed())?;
@@ -76,6 +77,12 @@ impl PendingFile {
     }
 
     fn beside(folder: Handle, target: &OsStr, path: PathBuf) -> Result<Self> {
+        // A name that the file system refuses, before the work.
+        if let Err(error) = folder.kind(target)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(at("create", &path)(error));
+        }
         remove_abandoned(&folder, Some(target));
         let (file, hidden) = if let Some(file) = folder.nameless() {
             (file, None)
@@ -119,6 +126,19 @@ impl PendingFile {
 
 fn is_a_folder() -> io::Error {
     io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")
+}
+
+/// Returns the path that a chain of links leads to, whose last part need not exist.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        match fs::read_link(&path) {
+            Ok(next) => path = parent_of(&path).join(next),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
 /// Standard output under its name in `/dev` may lead to a file, which must be written to all the same.

@@ -1,4 +1,5 @@
 //! Hidden names of files and folders that are being written, `.NAME.partial-PROCESS-COUNT-RANDOM`, and their removal after a kill.
+//! A long NAME is shortened: file systems allow 255 bytes.
 //!
 //! A writer locks what it writes, so a lock that can be taken marks what a killed process left.
 
@@ -15,8 +16,16 @@ pub(super) fn hidden_name(target: &OsStr) -> OsString {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let random = RandomState::new().hash_one(count);
-    let target = target.to_string_lossy();
+    let target = shortened(target);
     format!(".{target}.partial-{}-{count}-{random:016x}", std::process::id()).into()
+}
+
+/// Returns as much of a name as leaves room for the rest of a hidden one.
+fn shortened(target: &OsStr) -> String {
+    const LONGEST: usize = 180;
+    let target = target.to_string_lossy();
+    let end = (0..=LONGEST.min(target.len())).rev().find(|&end| target.is_char_boundary(end));
+    target[..end.unwrap_or(0)].to_owned()
 }
 
 /// Returns whether [`hidden_name`] made this name, for `target` if one is given.
@@ -29,7 +38,7 @@ fn is_hidden_name(name: &OsStr, target: Option<&OsStr>) -> bool {
         |text: &str| text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_ours = matches!(tail.split('-').collect::<Vec<_>>()[..], [process, count, random]
         if is_number(process) && is_number(count) && is_random(random));
-    is_ours && !of.is_empty() && target.is_none_or(|target| target.to_string_lossy() == of)
+    is_ours && !of.is_empty() && target.is_none_or(|target| shortened(target) == of)
 }
 
 /// Removes what killed processes left in a folder while they wrote `target`, or anything if there is none.
@@ -64,6 +73,9 @@ mod tests {
         let ours = hidden_name(OsStr::new("set"));
         assert!(is_hidden_name(&ours, Some(OsStr::new("set"))) && is_hidden_name(&ours, None));
         assert!(!is_hidden_name(&ours, Some(OsStr::new("other"))));
+        let long = "é".repeat(127);
+        let hidden = hidden_name(OsStr::new(&long));
+        assert!(hidden.len() <= 255 && is_hidden_name(&hidden, Some(OsStr::new(&long))));
         for foreign in [
             ".set.partial-mybackup",
             ".set.partial-1-0",

@@ -19,8 +19,8 @@ use std::path::Path;
 pub struct StagedFolder {
     target: Located,
     folder: Folder,
-    /// Held open for its lock.
-    _lock: File,
+    /// Held open for its lock; released before the folder is removed, which needs a handle.
+    lock: Option<File>,
     is_committed: bool,
 }
 
@@ -43,7 +43,7 @@ impl StagedFolder {
             match held {
                 Ok(lock) => {
                     let folder = target.sibling(&hidden);
-                    return Ok(Self { target: located, folder, _lock: lock, is_committed: false });
+                    return Ok(Self { target: located, folder, lock: Some(lock), is_committed: false });
                 }
                 Err(error) => {
                     located.parent.remove(&hidden).ok();
@@ -53,7 +53,7 @@ impl StagedFolder {
         }
     }
 
-    /// Makes everything durable and gives the folder its name.
+    /// Makes everything durable and gives the folder its name. After an error the folder is absent.
     pub fn commit(mut self) -> Result<()> {
         let Located { parent, name, path, .. } = &self.target;
         let hidden = self.folder.path().file_name().unwrap_or_default();
@@ -61,7 +61,12 @@ impl StagedFolder {
         // Renaming onto a folder that somebody made meanwhile fails unless it is empty: nothing is ever overwritten.
         parent.rename(hidden, name).map_err(at("move into place", path))?;
         self.is_committed = true;
-        parent.sync().map_err(at("sync", path))
+        let synced = parent.sync();
+        if synced.is_err() && parent.rename(name, hidden).is_ok() {
+            // Not known to survive a power cut: hidden again, it is removed.
+            self.is_committed = false;
+        }
+        synced.map_err(at("sync", path))
     }
 }
 
@@ -79,6 +84,7 @@ impl Drop for StagedFolder {
         if !self.is_committed
             && let Some(hidden) = self.folder.path().file_name()
         {
+            drop(self.lock.take());
             self.target.parent.remove(hidden).ok();
         }
     }

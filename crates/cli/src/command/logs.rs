@@ -21,22 +21,35 @@ pub(crate) struct LogsArgs {
     /// Logs of training runs; - is standard input
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
+    /// MiB that are read of each log; a longer one is refused
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    read_mib: u64,
 }
 
 pub(crate) fn run(args: &LogsArgs, ui: &Ui) -> Result<()> {
-    let logs: Vec<Log> = args.logs.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    let logs: Vec<Log> = args.logs.iter().map(|path| read(path, args.read_mib)).collect::<Result<_>>()?;
     let logs = Logs::of(logs);
     ui.result(|| knockout_report::logs_text(&logs), &logs)
 }
 
-fn read(path: &Path) -> Result<Log> {
+fn read(path: &Path, limit_mib: u64) -> Result<Log> {
     let mut source = open(path)?;
     let mut reader = LogReader::default();
     let mut piece = vec![0; 1 << 16];
-    loop {
+    let mut bytes = 0;
+    while !reader.is_hopeless() {
         match source.read(&mut piece) {
             Ok(0) => break,
-            Ok(len) => reader.feed(piece.get(..len).unwrap_or_default()),
+            Ok(len) => {
+                bytes += len as u64;
+                if bytes > limit_mib.saturating_mul(1 << 20) {
+                    let name = path.display();
+                    return Err(request_error(format!(
+                        "{name} has more than {limit_mib} MiB; if it is a log, raise the limit with --read-mib"
+                    )));
+                }
+                reader.feed(piece.get(..len).unwrap_or_default());
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error).with_context(|| format!("could not read {}", path.display())),
         }

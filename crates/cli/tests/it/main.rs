@@ -24,6 +24,7 @@ mod train;
 mod awkward_paths;
 mod concurrency;
 mod generated;
+mod hostile_text;
 mod limits;
 mod output_files;
 mod snapshots;

@@ -135,3 +135,25 @@ fn a_reader_that_goes_away_does_not_change_the_exit_code() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(6));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_stays_a_link() {
+    let home = with_traces(Home::empty());
+    std::os::unix::fs::symlink("real/page.html", home.path("link.html")).unwrap();
+    home.ok("trace analyze a.json --html link.html -q");
+    assert!(home.path("link.html").is_symlink());
+    assert!(home.read("real/page.html").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn an_output_may_have_the_longest_name_that_there_is() {
+    let home = with_traces(Home::empty());
+    let name = |length: usize| format!("{}.html", "p".repeat(length - 5));
+    home.ok(&format!("trace analyze a.json --html {} -q", name(255)));
+    assert!(home.read(&name(255)).starts_with("<!doctype html>"));
+    // One that is too long fails before the work.
+    let ran = home.fails(&format!("trace analyze a.json --html {}", name(256)), 2, &["File name too long"]);
+    assert_eq!(ran.stdout, "");
+    home.ok(&format!("-q data synth {} --preset tiny", "d".repeat(255)));
+}

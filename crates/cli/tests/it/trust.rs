@@ -193,3 +193,91 @@ fn a_folder_that_only_looks_left_over_is_kept() {
     tiny(folder);
     assert!(backup.join("notes").exists() && !left.exists());
 }
+
+#[test]
+fn a_line_added_to_the_metrics_is_reported() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    trained(folder);
+    let metrics = folder.join("run/metrics.jsonl");
+    let whole = fs::read_to_string(&metrics).unwrap();
+    let line =
+        whole.replace("\"epoch\":0", "\"epoch\":1").replace("\"pearson\":", "\"pearson\":0.999,\"was\":");
+    fs::write(&metrics, format!("{whole}{line}")).unwrap();
+    let listed = run(folder, &["runs", ".", "--json"]).json();
+    assert_eq!(
+        (&listed["runs"][0]["unsealed_line"], &listed["runs"][0]["epochs"]),
+        (&true.into(), &1.into())
+    );
+    run(folder, &["evaluate", "run"]).ok().warns(&["run: the last line of metrics.jsonl is not sealed"]);
+    // No kill leaves two.
+    fs::write(&metrics, format!("{whole}{line}{line}")).unwrap();
+    run(folder, &["evaluate", "run"]).fails(3, &["run/metrics.jsonl", "it has more lines than metrics.seal"]);
+}
+
+#[test]
+fn an_edited_block_of_predictions_is_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    trained(folder);
+    let predict =
+        ["-q", "predict", "run", "--pairs", "--genes", "all", "--full", "--top", "3", "--out", "hits"];
+    let hits = run(folder, &[&predict[..], &["--json"]].concat()).json();
+    assert_eq!(hits.get("unsealed"), None);
+    let block = folder.join("hits/predictions/block-000000000.parquet");
+    let mut bytes = fs::read(&block).unwrap();
+    // A bit of a value, which every decoder accepts.
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&block, bytes).unwrap();
+    run(folder, &predict).fails(3, &["block-000000000.parquet is damaged"]);
+}
+
+#[test]
+fn a_run_that_may_only_be_read_is_evaluated() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    trained(folder);
+    let modes = |mode: u32| {
+        for path in [folder.to_owned(), folder.join("run")] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    modes(0o555);
+    let program = assert_cmd::cargo::cargo_bin!("knockout");
+    // Permissions do not hold root back: it becomes somebody else, who must reach the program too.
+    let is_root =
+        fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
+    let copied = folder.join("../knockout-of-everybody");
+    let mut command = if is_root {
+        fs::copy(program, &copied).unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copied);
+        command
+    } else {
+        Command::new(program)
+    };
+    let output = command.current_dir(folder).args(["evaluate", "run", "--resamples", "10"]).output();
+    fs::remove_file(&copied).ok();
+    modes(0o755);
+    let ran = crate::support::Ran::new("evaluate run", output.unwrap());
+    ran.ok().warns(&["the predictions are not kept", "Permission denied"]).prints(&["Pearson", "run"]);
+}
+
+#[test]
+fn the_instruction_set_of_a_solved_run_is_the_one_that_was_used() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    tiny(folder);
+    let instructions = |isa: Option<&str>, out: &str| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("knockout"));
+        command.current_dir(folder).args(["-q", "train", "tiny", "--model", "low-rank", "--out", out]);
+        isa.map(|isa| command.env("KNOCKOUT_ISA", isa));
+        assert!(command.status().unwrap().success());
+        let text = fs::read_to_string(folder.join(out).join("manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        manifest["conditions"]["instructions"].clone()
+    };
+    assert_eq!(instructions(Some("portable"), "a"), instructions(None, "b"));
+}

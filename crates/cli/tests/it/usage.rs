@@ -19,7 +19,7 @@ fn help_has_examples_and_exit_codes() {
         home.ok(&format!("{command} --help")).prints(&["EXAMPLES:"]);
     }
     home.ok("--help").prints(&["EXIT CODES:"]);
-    assert!(home.ok("--version").stdout.starts_with("knockout 0.1.0 ("));
+    assert!(home.ok("--version").stdout.starts_with(concat!("knockout ", env!("CARGO_PKG_VERSION"), " (")));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::cell::error::too_large;
 use knockout_base::error::{Error, Result};
+use knockout_base::text;
 use std::collections::HashMap;
 
 /// A row of the gene table.
@@ -58,6 +59,14 @@ impl GeneTable {
         for (row, gene) in genes.iter().enumerate() {
             if gene.systematic.is_empty() {
                 return Err(Error::damage(format!("gene {row} has an empty systematic name")));
+            }
+            for name in [Some(&gene.systematic), gene.standard.as_ref()].into_iter().flatten() {
+                if text::has_controls(name) {
+                    let name = text::one_line(name);
+                    return Err(Error::damage(format!(
+                        "gene {row} has control characters in its name, \"{name}\"; rename it"
+                    )));
+                }
             }
             if let Some(first) = by_name.insert(gene.systematic.to_uppercase(), GeneId(row as u32)) {
                 let (name, first) = (&gene.systematic, first.index());
@@ -178,6 +187,15 @@ mod tests {
     fn an_empty_name_is_refused() {
         let error = GeneTable::from_systematic(["A", ""]).unwrap_err();
         assert_eq!(error.to_string(), "gene 1 has an empty systematic name");
+    }
+
+    #[test]
+    fn a_name_with_control_characters_is_refused() {
+        for name in ["A\u{1b}[2J", "A\nB", "A\u{9b}31m", "A\u{202e}B"] {
+            let error = GeneTable::new(vec![gene("A", Some("<b>")), gene("B", Some(name))]).unwrap_err();
+            let error = error.to_string();
+            assert!(error.starts_with("gene 1 has control characters in its name, \"A\\u"), "{error}");
+        }
     }
 
     #[test]

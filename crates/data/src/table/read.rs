@@ -172,7 +172,7 @@ impl Table {
 
     /// A column of numbers, not all of which need be there.
     pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn> {
-        let mut column = NumberColumn { values: Vec::with_capacity(self.row_count), is_known: Vec::new() };
+        let mut column = NumberColumn { values: self.room()?, is_known: Vec::new() };
         self.each::<DoubleType>(name, ColumnType::F64, |batch| {
             if !batch.is_whole() || !column.is_known.is_empty() {
                 column.is_known.resize(column.values.len(), true);
@@ -197,7 +197,7 @@ impl Table {
 
     /// A column of text, `None` where there is none.
     pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>> {
-        let mut values = Vec::with_capacity(self.row_count);
+        let mut values = self.room()?;
         self.each::<ByteArrayType>(name, ColumnType::Text, |batch| {
             for text in batch.rows() {
                 values.push(
@@ -212,7 +212,7 @@ impl Table {
 
     /// A column of few distinct words without nulls.
     pub fn words(&self, name: &str) -> Result<WordColumn> {
-        let mut column = WordColumn { words: Vec::new(), codes: Vec::with_capacity(self.row_count) };
+        let mut column = WordColumn { words: Vec::new(), codes: self.room()? };
         self.each::<ByteArrayType>(name, ColumnType::Words, |batch| {
             for word in batch.rows() {
                 let word = word.ok_or_else(|| null(name, column.codes.len()))?;
@@ -226,7 +226,7 @@ impl Table {
 
     /// Lists as (offsets, values); one that is not there is empty.
     pub fn lists(&self, name: &str) -> Result<(Vec<u32>, Vec<u32>)> {
-        let mut offsets = Vec::with_capacity(self.row_count + 1);
+        let mut offsets = self.room()?;
         let mut items: Vec<u32> = Vec::new();
         let too_long = || undecodable("a column of lists has over four thousand million items");
         self.each::<Int32Type>(name, ColumnType::Lists, |batch| {
@@ -252,7 +252,7 @@ impl Table {
         kind: ColumnType,
         convert: impl Fn(&T::T) -> V,
     ) -> Result<Vec<Option<V>>> {
-        let mut values = Vec::with_capacity(self.row_count);
+        let mut values = self.room()?;
         self.each::<T>(name, kind, |batch| {
             values.extend(batch.rows().map(|value| value.map(&convert)));
             Ok(())
@@ -267,7 +267,7 @@ impl Table {
         kind: ColumnType,
         convert: impl Fn(T::T) -> V,
     ) -> Result<Vec<V>> {
-        let mut values = Vec::with_capacity(self.row_count);
+        let mut values = self.room()?;
         self.each::<T>(name, kind, |batch| {
             if batch.is_whole() {
                 values.extend(batch.values.iter().cloned().map(&convert));
@@ -329,6 +329,11 @@ impl Table {
             return Err(wrong_type(name, &name_of(&columns[leaf]), kind.name()));
         }
         Ok(leaf)
+    }
+
+    /// Returns an empty vector with room for a value of every row.
+    fn room<T>(&self) -> Result<Vec<T>> {
+        knockout_base::memory::vec("decoding a column", self.row_count)
     }
 
     fn whole(&self, name: &str, found: usize) -> Result<()> {

@@ -47,6 +47,9 @@ pub struct PredictionDocument {
     pub bottom: Vec<HitDocument>,
     /// Tables that were written.
     pub files: Vec<PathBuf>,
+    /// Whether a block has no checksum to be verified with: an earlier version wrote it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unsealed: bool,
 }
 
 /// A predicted gene set.
@@ -136,6 +139,7 @@ impl PredictionDocument {
             top: hits(summary.extremes.top()),
             bottom: hits(summary.extremes.bottom()),
             files,
+            unsealed: summary.unsealed,
         }
     }
 }

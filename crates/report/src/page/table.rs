@@ -2,6 +2,8 @@
 
 use crate::units::shortened_apart;
 use comfy_table::{CellAlignment, ContentArrangement, presets};
+use knockout_base::text::one_line;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Characters of a name in text.
@@ -259,8 +261,9 @@ impl Table {
 
     /// Returns the texts of a column; long names are cut to what tells them from each other.
     fn column_texts(&self, index: usize, rows: &[Vec<Cell>]) -> Vec<String> {
-        let texts: Vec<&str> =
-            rows.iter().map(|row| row.get(index).map_or("", |cell| &cell.text[..])).collect();
+        let texts: Vec<Cow<'_, str>> =
+            rows.iter().map(|row| row.get(index).map_or("".into(), |cell| one_line(&cell.text))).collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &text[..]).collect();
         match self.columns[index].kind {
             ColumnKind::Name => shortened_apart(&texts, NAME_WIDTH),
             _ => texts.into_iter().map(str::to_owned).collect(),

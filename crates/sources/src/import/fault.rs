@@ -13,7 +13,7 @@ pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 /// A packed file that holds more than it may.
 pub(crate) fn unpacked(limit_mib: u64) -> Error {
     Error::damage(format!(
-        "unpacked it has more than {limit_mib} MiB; if that is right, set KNOCKOUT_UNPACK_MIB to more"
+        "unpacked it has more than {limit_mib} MiB; if that is right, raise the limit: --unpack-mib or KNOCKOUT_UNPACK_MIB"
     ))
 }
 

@@ -81,7 +81,7 @@ pub(super) fn start_folder(
         conditions: BTreeMap::from([
             ("dataset_folder".to_owned(), dataset_folder.to_owned()),
             ("threads".to_owned(), rayon::current_num_threads().to_string()),
-            ("instructions".to_owned(), Isa::current().name().to_owned()),
+            ("instructions".to_owned(), instructions(config).name().to_owned()),
             ("precision".to_owned(), "f32".to_owned()),
         ]),
     };
@@ -90,4 +90,9 @@ pub(super) fn start_folder(
         base_runs.copy_to(staged)?;
         staged.write_new(SPLIT_FILE, split.encode(&dataset.manifest)?)
     })
+}
+
+/// Returns the instruction set that computes a run. `KNOCKOUT_ISA` chooses that of networks; solvers use the best of the CPU.
+fn instructions(config: &Config) -> Isa {
+    if config.model.entry().is_solved { Isa::available()[0] } else { Isa::current() }
 }

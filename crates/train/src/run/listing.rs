@@ -68,6 +68,9 @@ pub struct RunSummary {
     /// Whether its figures have no seal to be verified with: the run was made by an earlier version, or its seal was removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unsealed: bool,
+    /// Whether `metrics.jsonl` has a line behind its seal, which is left out: a killed run leaves one, and so does an edit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unsealed_line: bool,
     /// Every line of its metrics.
     #[serde(skip)]
     pub lines: Vec<MetricsLine>,
@@ -124,8 +127,9 @@ impl RunSummary {
         let manifest = RunFolder::read_manifest(folder)?;
         let config: Table = toml::from_str(&RunFolder::read_config(folder)?)
             .map_err(|error| at("read", &folder.join("config.toml"))(Error::failure(error.message())))?;
-        let MetricsHistory { lines, is_sealed } = read_history(folder)?;
-        Ok(Self { unsealed: !is_sealed, ..Self::of(folder, &manifest, &config, lines) })
+        let MetricsHistory { lines, is_sealed, has_more } = read_history(folder)?;
+        let run = Self::of(folder, &manifest, &config, lines);
+        Ok(Self { unsealed: !is_sealed, unsealed_line: has_more, ..run })
     }
 
     fn of(folder: &Path, manifest: &RunManifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
@@ -194,6 +198,7 @@ impl RunSummary {
             cpu_seconds: sum(|times| times.cpu_seconds),
             wall_seconds: sum(|times| times.train_seconds + times.validation_seconds),
             unsealed: false,
+            unsealed_line: false,
             lines,
             settings,
         }

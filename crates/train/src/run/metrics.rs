@@ -86,6 +86,8 @@ pub struct MetricsHistory {
     pub lines: Vec<MetricsLine>,
     /// Whether the lines were verified with their seal; runs of earlier versions have none.
     pub is_sealed: bool,
+    /// Whether a line behind the seal was left out: a killed run leaves one, and so does an edit.
+    pub has_more: bool,
 }
 
 /// Reads the metrics of a run, one line per epoch. See [`read_history`].
@@ -98,33 +100,39 @@ pub fn read_metrics(folder: impl Into<Folder>) -> Result<Vec<MetricsLine>> {
 pub fn read_history(folder: impl Into<Folder>) -> Result<MetricsHistory> {
     let folder = folder.into();
     let path = folder.path().join(FILE);
-    let (bytes, is_sealed) = read_sealed(&folder)?;
+    let (bytes, is_sealed, has_more) = read_sealed(&folder)?;
     let whole = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
     let lines = whole.enumerate().map(|(index, line)| {
         serde_json::from_slice(line).map_err(|error| at("read", &path)(bad_line(index + 1, error)))
     });
-    Ok(MetricsHistory { lines: lines.collect::<Result<_>>()?, is_sealed })
+    Ok(MetricsHistory { lines: lines.collect::<Result<_>>()?, is_sealed, has_more })
 }
 
-/// Returns the sealed part of the file; all of it where there is no seal.
-fn read_sealed(folder: &Folder) -> Result<(Vec<u8>, bool)> {
+/// Returns the sealed part of the file and whether there is more behind it; all of it where there is no seal. A run writes a line and
+/// then seals it, so more than one line behind the seal is damage.
+fn read_sealed(folder: &Folder) -> Result<(Vec<u8>, bool, bool)> {
     loop {
         // The seal first: it never covers more than the file has, unless the run is resumed at this moment.
         let seal = folder.find(SEAL)?;
         let mut bytes = folder.read(FILE)?;
-        let Some(seal) = seal else { return Ok((bytes, false)) };
+        let Some(seal) = seal else { return Ok((bytes, false, false)) };
         let position = serde_json::from_slice::<LogPosition>(&seal).ok();
         let is_sealed = |position: &LogPosition| {
             let kept = bytes.get(..position.bytes as usize);
             kept.is_some_and(|kept| position.blake3 == Some(Digest::of(kept)))
         };
+        let mut reason = "it was changed: it does not match";
         if let Some(position) = position.filter(is_sealed) {
-            bytes.truncate(position.bytes as usize);
-            return Ok((bytes, true));
+            let more = bytes.split_off(position.bytes as usize);
+            if more.split_inclusive(|&byte| byte == b'\n').count() <= 1 {
+                return Ok((bytes, true, !more.is_empty()));
+            }
+            reason = "it was changed: it has more lines than";
         }
+        // A run that continues meanwhile has replaced the seal.
         if folder.find(SEAL)?.as_ref() == Some(&seal) {
             let path = folder.path().join(FILE);
-            let reason = format!("it was changed: it does not match {SEAL}; restore both files");
+            let reason = format!("{reason} {SEAL}; restore both files");
             return Err(at("read", &path)(Error::damage(format!("it is damaged: {reason}"))));
         }
     }
@@ -232,6 +240,8 @@ impl MetricsLog {
             .map_err(|error| at("write", &self.path())(std::io::Error::other(error)))?;
         text.push(b'\n');
         self.file.write_all(&text).map_err(at("write", &self.path()))?;
+        // Durable before its seal: after a power cut a seal never covers more than the file has.
+        self.file.sync_data().map_err(at("sync", &self.path()))?;
         self.hasher.update(&text);
         self.position.bytes += text.len() as u64;
         self.position.lines += 1;
@@ -378,14 +388,25 @@ mod tests {
             assert!(chain(&error).contains("metrics.jsonl: it is damaged"), "{error:?}");
         }
         // A kill between a line and its seal: the line is not there yet.
+        let first = whole.lines().next().unwrap();
+        for more in [format!("{first}\n"), first[..9].to_owned()] {
+            fs::write(&path, whole.clone() + &more).unwrap();
+            let history = read_history(folder).unwrap();
+            assert!(history.has_more && history.lines == written);
+        }
+        // No kill leaves more than one.
         fs::write(&path, whole.clone() + &whole).unwrap();
-        assert_eq!(read_metrics(folder).unwrap(), written);
+        let error = read_history(folder).unwrap_err();
+        assert!(chain(&error).contains("it has more lines than metrics.seal"), "{error:?}");
         // An earlier version left no seal.
         fs::remove_file(folder.join(SEAL)).unwrap();
         let history = read_history(folder).unwrap();
         assert_eq!((history.is_sealed, history.lines.len()), (false, 4));
         // Resuming seals what it keeps.
         drop(MetricsLog::resume(folder, LogPosition::START).unwrap());
-        assert_eq!(read_history(folder).unwrap(), MetricsHistory { lines: Vec::new(), is_sealed: true });
+        assert_eq!(
+            read_history(folder).unwrap(),
+            MetricsHistory { lines: Vec::new(), is_sealed: true, has_more: false }
+        );
     }
 }

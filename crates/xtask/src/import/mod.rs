@@ -27,6 +27,16 @@ pub(crate) fn once(home: &Home, random: &mut Random) -> (&'static str, Verdict) 
     }
 }
 
+/// Imports a network of STRING.
+pub(crate) const PUBLIC_IMPORT: [&str; 8] =
+    ["data", "import", "set", "-q", "--genes", "list:names.txt", PUBLIC[4].option, PUBLIC[4].source];
+
+/// Writes what [`PUBLIC_IMPORT`] reads.
+pub(crate) fn write_public(folder: &Path) -> Verdict {
+    write(folder, PUBLIC[4].file, &PUBLIC[4].bytes())?;
+    write(folder, "names.txt", GENES.as_bytes())
+}
+
 /// Writes the files as they are published and imports each: what is attacked afterwards is sound.
 pub(crate) fn check_sound(home: &Home) -> Verdict {
     for public in &PUBLIC {

@@ -102,6 +102,10 @@ pub(crate) struct ImportArgs {
     /// Continue when a source loses more than 20 % of its rows to unknown genes
     #[arg(long)]
     allow_missing: bool,
+    /// MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100
+    /// times their size [default: 1024]
+    #[arg(long, value_name = "N")]
+    unpack_mib: Option<u64>,
     /// The dataset's name; that of its folder otherwise
     #[arg(long)]
     name: Option<String>,
@@ -110,6 +114,9 @@ pub(crate) struct ImportArgs {
 pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     // A bad OUT must not cost the time of reading first.
     Dataset::check_target(&args.out)?;
+    if let Some(mib) = args.unpack_mib {
+        knockout_sources::import::read::set_unpack_limit_mib(mib);
+    }
     let out = args.out.clone();
     let base = args.data.clone().or_else(|| std::env::var_os("KNOCKOUT_DATA").map(PathBuf::from));
     let base = base.unwrap_or_default();

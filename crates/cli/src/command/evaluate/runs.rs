@@ -69,7 +69,14 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         let file = Predictions::file_name(part);
         let deviations = predictor.deviations(sets.view());
         let bytes = predictions.encode_with_genes(&dataset, &split, deviations.as_deref())?;
-        run.files().replace(&file, |out| out.write_all(&bytes))?;
+        let kept = match run.files().replace(&file, |out| out.write_all(&bytes)) {
+            Ok(()) => format!("predictions in {}", folder.join(file).display()),
+            // A run that may only be read can be evaluated all the same.
+            Err(error) if error.io_kind().is_some_and(is_read_only) => {
+                format!("the predictions are not kept: {}", knockout_base::error::chain(&error))
+            }
+            Err(error) => return Err(error.into()),
+        };
         if let (Some(sd), Some(wide)) = (deviations, predictor.wide_intervals(sets.view())) {
             coverage.push(Coverage::of(&name, &predictions, &Intervals { sd, wide }, &dataset, &split));
         }
@@ -86,7 +93,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         } else {
             "the solved model".to_owned()
         };
-        ui.note(&format!("predicted by {at}; predictions in {}", folder.join(file).display()));
+        ui.note(&format!("predicted by {at}; {kept}"));
         models.push((name, predictions));
     }
     stack = match stack {
@@ -102,12 +109,23 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
     Ok(EvaluationSubject { models, seeds, home: Some((dataset, split)), stack, coverage, prior_knowledge })
 }
 
+/// Whether an error means that a folder may be read but not written.
+fn is_read_only(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+}
+
 /// Notes that a run is unfinished, or that its metrics cannot be verified; metrics that were edited are an error.
 fn note_state(folder: &Path, ui: &Ui) -> Result<()> {
     let run = RunSummary::read(folder)?;
     if run.unsealed {
         ui.note(&format!(
             "{} is unsealed: its metrics have no checksum to be verified with, as in earlier versions",
+            folder.display()
+        ));
+    }
+    if run.unsealed_line && run.state != RunState::Training {
+        ui.note(&format!(
+            "{}: the last line of metrics.jsonl is not sealed and is left out: the run was killed there, or the line was added by hand",
             folder.display()
         ));
     }

@@ -7,6 +7,7 @@ use crate::batch::mask::MaskLayout;
 use crate::batch::removal::removed;
 use crate::cell::{Cell, Deletion, GeneId};
 use knockout_base::error::{Error, Result};
+use knockout_base::memory;
 use std::path::Path;
 
 /// LMDB's page, its header, and the largest node that is kept inside a page.
@@ -66,7 +67,7 @@ impl StoreEstimate {
         let needed = per_sample * (self.samples - done) as u64;
         if needed > free {
             let fit = done + usize::try_from(free / per_sample.max(1)).unwrap_or(usize::MAX);
-            let (needed, free) = (gibibytes(needed), gibibytes(free));
+            let (needed, free) = (memory::text(needed), memory::text(free));
             return Err(Error::request(format!(
                 "it needs {needed} more and the disk has {free} free; store fewer with --samples (about {fit} fit) or choose \
                  a folder on another disk with --out"
@@ -75,10 +76,6 @@ impl StoreEstimate {
         }
         Ok(())
     }
-}
-
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 /// How many positions each gene's deletion removes.

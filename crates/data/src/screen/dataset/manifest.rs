@@ -2,6 +2,7 @@
 
 use crate::screen::repeats::{Bounds, Ceiling, Repeats};
 use knockout_base::error::{Error, Result};
+use knockout_base::text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -123,6 +124,7 @@ impl Manifest {
     }
 
     pub(super) fn to_text(&self) -> Result<String> {
+        self.check_title()?;
         let mut text = toml::to_string(self).map_err(does_not_parse)?;
         let seal = blake3::hash(text.as_bytes()).to_hex();
         text.push_str(SEAL);
@@ -131,20 +133,20 @@ impl Manifest {
         Ok(text)
     }
 
-    pub(super) fn from_text(text: &str) -> Result<Self> {
+    pub(super) fn from_text(written: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
             format: u32,
         }
         // The version first: a newer format may seal or name things differently.
-        let version: Version = toml::from_str(text).map_err(does_not_parse)?;
+        let version: Version = toml::from_str(written).map_err(does_not_parse)?;
         if version.format > FORMAT_VERSION {
             let found = version.format;
             return Err(Error::damage(format!(
                 "format version {found} is newer than this program reads ({FORMAT_VERSION}); install a newer knockout"
             )));
         }
-        let is_sealed = text
+        let is_sealed = written
             .rsplit_once(SEAL)
             .is_some_and(|(body, seal)| seal == format!("{}\n", blake3::hash(body.as_bytes()).to_hex()));
         if !is_sealed {
@@ -153,8 +155,9 @@ impl Manifest {
                  dataset",
             ));
         }
-        let manifest: Self = toml::from_str(text).map_err(does_not_parse)?;
+        let manifest: Self = toml::from_str(written).map_err(does_not_parse)?;
         manifest.check_paths()?;
+        manifest.check_title().map_err(|error| Error::damage(error.message()))?;
         Ok(manifest)
     }
 
@@ -172,6 +175,17 @@ impl Manifest {
     pub(super) fn annotation_names(&self) -> impl Iterator<Item = &str> {
         let inside = self.checksums.keys().filter_map(|path| path.strip_prefix("annotations/"));
         inside.filter_map(|file| file.strip_suffix(".parquet"))
+    }
+
+    /// Refuses a name that a terminal would act on.
+    fn check_title(&self) -> Result<()> {
+        if text::has_controls(&self.name) {
+            let name = text::one_line(&self.name);
+            return Err(Error::request(format!(
+                "the name of the dataset, \"{name}\", has control characters"
+            )));
+        }
+        Ok(())
     }
 
     /// A forged description must not lead out of the dataset's folder.

@@ -1,5 +1,6 @@
 //! A file as a stream of text bytes: decompressed, in UTF-8, hashed as it passes.
 
+use super::limit::check_unpacked;
 use super::utf16::{self, Order};
 use crate::import::fault;
 use flate2::read::MultiGzDecoder;
@@ -15,6 +16,11 @@ use std::rc::Rc;
 pub struct Tally(Rc<RefCell<blake3::Hasher>>);
 
 impl Tally {
+    /// Number of bytes read.
+    fn bytes(&self) -> u64 {
+        self.0.borrow().count()
+    }
+
     /// blake3 of the bytes read, compressed as they are on disk.
     pub fn digest(&self) -> String {
         self.0.borrow().finalize().to_hex().to_string()
@@ -65,7 +71,8 @@ impl<'a> InputBytes<'a> {
         let counted = HashingReader { raw, tally: tally.clone(), advance };
         let (start, stream) = peek(counted).map_err(fail)?;
         let (start, stream): (Vec<u8>, Box<dyn Read + 'a>) = if start.starts_with(&[0x1f, 0x8b]) {
-            let unpacked = Unpacked(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, stream)));
+            let packed = io::BufReader::with_capacity(1 << 16, stream);
+            let unpacked = Unpacked { decoder: MultiGzDecoder::new(packed), tally: tally.clone(), bytes: 0 };
             let (start, stream) = peek(unpacked).map_err(|error| read_error(error).in_file(path))?;
             (start, Box::new(stream))
         } else {
@@ -119,7 +126,7 @@ pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, Er
 /// The error of a failed read: damage where a decoder complained, the disk otherwise.
 pub(crate) fn read_error(error: io::Error) -> Error {
     match error.downcast::<BadPacking>() {
-        Ok(BadPacking(error)) => fault::compressed(error),
+        Ok(BadPacking(error)) => error,
         Err(error) => fault::read(error),
     }
 }
@@ -160,20 +167,32 @@ impl<R: Read> Read for HashingReader<'_, R> {
     }
 }
 
-/// Marks a decoder's complaints, so that they are not taken for the disk's.
-struct Unpacked<R>(MultiGzDecoder<R>);
+/// Marks a decoder's complaints, so that they are not taken for the disk's, and refuses to unpack without end.
+struct Unpacked<R> {
+    decoder: MultiGzDecoder<R>,
+    /// Of the packed bytes.
+    tally: Tally,
+    bytes: u64,
+}
 
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-struct BadPacking(io::Error);
+struct BadPacking(Error);
+
+fn bad_packing(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, BadPacking(error))
+}
 
 impl<R: io::BufRead> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| match error.kind() {
+        let count = self.decoder.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                io::Error::new(io::ErrorKind::InvalidData, BadPacking(error))
+                bad_packing(fault::compressed(error))
             }
             _ => error,
-        })
+        })?;
+        self.bytes += count as u64;
+        check_unpacked(self.tally.bytes(), self.bytes).map_err(bad_packing)?;
+        Ok(count)
     }
 }

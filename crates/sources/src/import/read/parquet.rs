@@ -2,6 +2,7 @@
 
 use super::cells::{CellSpan, Cells};
 use super::header::Header;
+use super::limit::check_unpacked;
 use crate::import::fault;
 use knockout_base::error::Error;
 use knockout_data::table::Rows;
@@ -17,6 +18,9 @@ pub(super) struct ParquetRows {
     number: u64,
     text: String,
     cells: Vec<CellSpan>,
+    /// Size of the file, and bytes of the cells so far: runs of equal values take no room in a file.
+    packed: u64,
+    unpacked: u64,
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -36,9 +40,20 @@ impl ParquetRows {
         let mut places: Vec<usize> = columns.iter().copied().flatten().collect();
         places.sort_unstable();
         places.dedup();
-        let rows = Rows::open(open(path)?, &places).map_err(|error| failed(path, error))?;
+        let file = open(path)?;
+        let packed = file.metadata().map_or(0, |found| found.len());
+        let rows = Rows::open(file, &places).map_err(|error| failed(path, error))?;
         let width = rows.width();
-        Ok(Self { rows, places, width, number: 0, text: String::new(), cells: Vec::new() })
+        Ok(Self {
+            rows,
+            places,
+            width,
+            number: 0,
+            text: String::new(),
+            cells: Vec::new(),
+            packed,
+            unpacked: 0,
+        })
     }
 
     pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
@@ -53,6 +68,8 @@ impl ParquetRows {
             self.text.push_str(self.rows.cell(column));
             self.cells[place] = (start, self.text.len() as u32);
         }
+        self.unpacked += (self.text.len() + self.places.len()) as u64;
+        check_unpacked(self.packed, self.unpacked).map_err(|error| error.in_file(path))?;
         self.number += 1;
         Ok(Some((self.text.as_bytes(), &self.cells, self.number)))
     }

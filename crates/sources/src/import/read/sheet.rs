@@ -4,6 +4,7 @@
 //! time; the blocks are bounded, and so is what a decoder's panic can do.
 
 use super::cells::{CellSpan, Cells};
+use super::limit::unpack_limit_mib;
 use super::unpacked::unpacked_bytes;
 use crate::import::fault::{self, BoxedError};
 use calamine::{DataRef, Reader as _, Xlsx};
@@ -11,14 +12,6 @@ use knockout_base::error::Error;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-
-/// MiB that a workbook may unpack to: its reader keeps all texts in memory. `KNOCKOUT_UNPACK_MIB` says otherwise.
-const UNPACK_LIMIT_MIB: u64 = 1024;
-
-fn unpack_limit_mib() -> u64 {
-    let said = std::env::var("KNOCKOUT_UNPACK_MIB").ok().and_then(|text| text.parse().ok());
-    said.unwrap_or(UNPACK_LIMIT_MIB).min(1 << 30)
-}
 
 /// Rows handed over at a time.
 const BLOCK: usize = 512;
@@ -51,6 +44,7 @@ impl SheetRows {
     pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<Self, Error> {
         let file = std::fs::File::open(path).map_err(|error| fault::open(error).in_file(path))?;
         let packed = std::fs::read(path).map_err(|error| fault::read(error).in_file(path))?;
+        // The reader of the workbook keeps all texts in memory, so the limit holds whatever the proportion.
         let limit_mib = unpack_limit_mib();
         if unpacked_bytes(&packed, limit_mib << 20) > limit_mib << 20 {
             return Err(fault::unpacked(limit_mib).in_file(path));
