@@ -6,6 +6,7 @@ mod critical;
 mod experiment;
 mod jobs;
 mod planted_traces;
+mod producers;
 mod recorded;
 mod recording;
 mod reference;
