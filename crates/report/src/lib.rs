@@ -35,6 +35,7 @@ mod job;
 #[cfg(feature = "lab")]
 pub mod lab;
 mod logs;
+mod operators;
 mod overview;
 pub mod page;
 mod picture;
@@ -51,6 +52,7 @@ pub use document::{
 };
 pub use experiment::{experiment_html, experiment_markdown, experiment_text};
 pub use logs::logs_text;
+pub use operators::{operators_compare_page, operators_page};
 pub use overview::{Overview, TraceLine, overview_text};
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_html, run_compare_text, run_html, run_text};
