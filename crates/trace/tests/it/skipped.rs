@@ -2,6 +2,7 @@
 
 use crate::oracle::{Seen, ours};
 use knockout_trace::{DamageKind, Skipped};
+use std::fmt::Write as _;
 
 const EVENTS: usize = 200;
 
@@ -12,9 +13,11 @@ fn planted() -> (Vec<u8>, Vec<usize>) {
     for at in 0..EVENTS {
         text += if at == 0 { "\n  " } else { ",\n  " };
         starts.push(text.len());
-        text += &format!(
+        write!(
+            text,
             r#"{{"ph": "X", "cat": "cpu_op", "name": "aten::op{at}", "pid": 7, "tid": 7, "ts": {at}.250, "dur": 1, "args": {{"External id": {at}, "Input Dims": [[3, 4], []], "Call": {{"a": null}}}}}}"#
-        );
+        )
+        .unwrap();
     }
     text += "\n], \"traceName\": \"x\"}";
     (text.into_bytes(), starts)
