@@ -16,6 +16,7 @@ fuzz_target!(|data: &[u8]| {
         (Ok(whole), Ok(parts)) => {
             assert_eq!(whole.events, parts.events);
             assert_eq!(whole.damage, parts.damage);
+            assert_eq!(whole.skipped, parts.skipped);
             assert_eq!(whole.irregularities, parts.irregularities);
             assert_eq!(whole.document, parts.document);
             assert_eq!(whole.unclosed_list, parts.unclosed_list);

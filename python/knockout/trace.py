@@ -146,7 +146,7 @@ def _paths(paths: Paths) -> list[str]:
 
 
 def analyze(paths: Paths, *, rules: str | PathLike[str] | None = None) -> Analysis:
-    """Analyses a trace (plain or gzip), or the traces of the ranks of one job.
+    """Analyses a trace (plain or packed), or the traces of the ranks of one job.
 
     `rules` is a TOML file that maps events to categories. Of a damaged trace the readable part is analysed, with a warning in `warnings`.
     """

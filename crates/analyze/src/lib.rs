@@ -37,7 +37,7 @@
 //!
 //! # Logs and measured runs
 //!
-//! [`logs`] turns the progress bars of a log into rates. [`profile`] turns the steps of a run into a
+//! [`logs`] turns the progress bars of a log into rates, [`operators`] reads the tables that `key_averages().table()` prints. [`profile`] turns the steps of a run into a
 //! [`RunProfile`](profile::RunProfile), two of them into a [`RunComparison`](profile::RunComparison), and many into an
 //! [`Experiment`](profile::experiment::Experiment). [`mod@reference`] reproduces the figures of an older script.
 
@@ -47,6 +47,7 @@ mod collect;
 mod compare;
 mod findings;
 pub mod logs;
+pub mod operators;
 pub mod profile;
 pub mod reference;
 mod sort;

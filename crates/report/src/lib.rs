@@ -36,6 +36,7 @@ mod job;
 pub mod lab;
 mod logs;
 mod modules;
+mod operators;
 mod overview;
 pub mod page;
 mod picture;
@@ -52,6 +53,7 @@ pub use document::{
 };
 pub use experiment::{experiment_html, experiment_markdown, experiment_text};
 pub use logs::logs_text;
+pub use operators::{operators_compare_page, operators_page};
 pub use overview::{Overview, TraceLine, overview_text};
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_html, run_compare_text, run_html, run_text};

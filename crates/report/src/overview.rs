@@ -63,7 +63,7 @@ impl Overview {
 }
 
 fn is_damage(warning: &TraceWarning) -> bool {
-    matches!(warning, TraceWarning::Damaged(_) | TraceWarning::Repaired(_))
+    matches!(warning, TraceWarning::Damaged(_) | TraceWarning::Skipped(_) | TraceWarning::Repaired(_))
 }
 
 /// Renders the overview as a table.

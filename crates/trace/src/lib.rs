@@ -1,7 +1,7 @@
 //! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer, and a recorder of
 //! our own.
 //!
-//! [`read`] takes bytes, plain or gzip, and hands every event in file order to a [`Sink`]. Texts come as
+//! [`read`] takes bytes, plain or packed (gzip, zstd, xz, bzip2, zip), and hands every event in file order to a [`Sink`]. Texts come as
 //! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, small numbers fit for indexing tables; the tables themselves
 //! are in the [`Outcome`]. Times are whole nanoseconds, parsed from the decimal text, never through a float.
 //!
@@ -48,7 +48,7 @@ mod write;
 
 pub use format::{
     ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Event, Id, Irregularity, IrregularityKind,
-    Lane, LaneId, Lanes, Phase, ReadError, Symbol, Symbols,
+    Lane, LaneId, Lanes, Packing, Phase, ReadError, Skipped, Symbol, Symbols,
 };
 pub use read::{CONVERTED, Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{
@@ -56,6 +56,15 @@ pub use recorder::{
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, Written,
 };
 pub use write::{Span, TraceWriter};
+
+/// Ends of the names that traces have.
+const TRACE_NAMES: [&str; 6] = [".json", ".json.gz", ".json.zst", ".json.xz", ".json.bz2", ".json.zip"];
+
+/// Whether a file is named as traces are, in any case.
+pub fn is_trace_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    TRACE_NAMES.iter().any(|end| name.ends_with(end))
+}
 
 /// Values nested deeper than this are damage, as for `serde_json`.
 pub const MAX_DEPTH: usize = 127;

@@ -10,7 +10,7 @@ use crate::collect::id::{KindId, StreamId};
 use crate::collect::kind::{Kind, Kinds, Work};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
-use crate::collect::rules::{EventOrigin, Rules};
+use crate::collect::rules::{EventOrigin, LaneKind, Rules};
 use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, Record as _, Store, Writer};
 use knockout_base::error::Error;
@@ -124,6 +124,10 @@ pub struct Collector {
     pub(crate) lane_names: BTreeMap<LaneId, Symbol>,
     /// Labels and names of processes, by a lane of theirs.
     pub(crate) process_labels: BTreeMap<LaneId, Symbol>,
+    /// Names of processes, by their `pid` as text: rocprof writes some as numbers and some as strings.
+    process_names: HashMap<String, Symbol>,
+    /// Kinds of the lanes whose events have no `cat`, as far as they have been looked up.
+    lane_kinds: Vec<Option<EventOrigin>>,
     /// The first failure; reported at the end, since a sink cannot fail.
     pub(crate) failure: Option<Error>,
 }
@@ -152,6 +156,8 @@ impl Collector {
             begin_end: BeginEnd::default(),
             lane_names: BTreeMap::new(),
             process_labels: BTreeMap::new(),
+            process_names: HashMap::new(),
+            lane_kinds: Vec::new(),
             failure: None,
         }
     }
@@ -165,6 +171,9 @@ impl Collector {
         let complete = event.phase == Phase::COMPLETE;
         let origin = match event.args.get(ArgKey::SequenceNumber) {
             Some(_) => EventOrigin::Autograd,
+            None if event.category == Symbol::EMPTY && !self.process_names.is_empty() => {
+                self.lane_origin(event)
+            }
             None => EventOrigin::Other,
         };
         let kind = self.kinds.id(event.name, event.category, origin, event.symbols);
@@ -177,6 +186,26 @@ impl Collector {
             return;
         }
         self.store_row(event, &Row { start, duration, kind, flags, complete });
+    }
+
+    /// Returns the origin of an event without `cat`. Producers without it name processes and threads first.
+    fn lane_origin(&mut self, event: &Event<'_>) -> EventOrigin {
+        let at = event.lane.index();
+        if let Some(Some(origin)) = self.lane_kinds.get(at) {
+            return *origin;
+        }
+        let pid = event.lanes.get(event.lane).map_or(Id::Missing, |lane| lane.pid);
+        let process = self.process_names.get(&pid.display(event.symbols).to_string());
+        let thread = self.lane_names.get(&event.lane).map_or("", |name| event.symbols.text(*name));
+        let kind = process.and_then(|name| LaneKind::of(event.symbols.text(*name), thread));
+        let origin = kind.map_or(EventOrigin::Other, EventOrigin::Lane);
+        if self.lane_kinds.len() <= at {
+            self.lane_kinds.resize(at + 1, None);
+        }
+        if let Some(slot) = self.lane_kinds.get_mut(at) {
+            *slot = Some(origin);
+        }
+        origin
     }
 
     /// Counts a span of positive duration.
@@ -304,9 +333,16 @@ impl Collector {
 
     /// Returns the event's stream.
     fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> StreamId {
+        // Producers without `cat` have a lane for each stream, in a process for each device.
+        let lane = event.lanes.get(event.lane).filter(|_| value.is_none() && event.category == Symbol::EMPTY);
+        let of_lane = |id: fn(knockout_trace::Lane) -> Id| {
+            let text = lane.map(|lane| id(lane).display(event.symbols).to_string())?;
+            text.parse().ok().map(|number| ArgValueKey::from(ArgValue::Number(number)))
+        };
+        let device = event.args.get(ArgKey::Device).map(ArgValueKey::from);
         let key = Stream {
-            device: event.args.get(ArgKey::Device).map(ArgValueKey::from),
-            spelt: value.map(ArgValueKey::from),
+            device: device.or_else(|| of_lane(|lane| lane.pid)),
+            spelt: value.map(ArgValueKey::from).or_else(|| of_lane(|lane| lane.tid)),
             number: event.args.number(ArgKey::Stream, event.symbols).unwrap_or(-1),
         };
         if let Some((recent, id)) = self.recent_stream
@@ -353,6 +389,12 @@ impl Collector {
             "thread_name" => {
                 if let Some(name) = event.args.text(ArgKey::Name) {
                     self.lane_names.insert(event.lane, name);
+                }
+            }
+            "process_name" => {
+                if let (Some(name), Some(lane)) = (event.args.text(ArgKey::Name), event.lanes.get(event.lane))
+                {
+                    self.process_names.insert(lane.pid.display(event.symbols).to_string(), name);
                 }
             }
             "process_labels" => {

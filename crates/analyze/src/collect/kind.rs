@@ -16,13 +16,16 @@ const LAUNCH_STATS: [&str; 5] = [
     "runFunction - job_prep_and_submit_for_execution",
 ];
 /// Further calls that put work into a stream's queue.
-const LAUNCH_QUEUE: [&str; 6] = [
+const LAUNCH_QUEUE: [&str; 9] = [
     "cuLaunchKernel",
     "hipLaunchKernel",
     "hipExtModuleLaunchKernel",
     "hipMemsetAsync",
     "hipMemcpyAsync",
     "hipMemcpyWithStream",
+    "urEnqueueKernelLaunch",
+    "urEnqueueUSMMemcpy",
+    "zeCommandListAppendLaunchKernel",
 ];
 const DEVICE_CATS: [&str; 6] = ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events"];
 /// HTA compares these as they are written.
@@ -125,7 +128,11 @@ impl Kind {
         symbols: &Symbols,
         rules: &mut Rules,
     ) -> Self {
-        let (text, cat) = (symbols.text(name), symbols.text(category));
+        let text = symbols.text(name);
+        let cat = match origin {
+            EventOrigin::Lane(lane) => lane.cat(text),
+            EventOrigin::Autograd | EventOrigin::Other => symbols.text(category),
+        };
         let lower = cat.to_lowercase();
         let mut flags = 0;
         let mut set = |flag: u16, holds: bool| flags |= if holds { flag } else { 0 };

@@ -120,7 +120,9 @@ pub struct FileFindings {
 impl FileFindings {
     /// Whether the trace was cut off or broken, so that events are missing that it had.
     pub fn is_cut(&self) -> bool {
-        self.warnings.iter().any(|warning| matches!(warning, TraceWarning::Damaged(_)))
+        self.warnings
+            .iter()
+            .any(|warning| matches!(warning, TraceWarning::Damaged(_) | TraceWarning::Skipped(_)))
     }
 
     /// Time of the host's categories in which a thread waits for autograd's own.

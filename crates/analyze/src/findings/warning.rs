@@ -2,13 +2,15 @@
 //! `knockout-report`.
 
 use crate::collect::counts::Counts;
-use knockout_trace::{Damage, Irregularity, Outcome};
+use knockout_trace::{Damage, Irregularity, Outcome, Skipped};
 
 /// A reason to distrust a trace's figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceWarning {
     /// Reading stopped before the end of the file.
     Damaged(Damage),
+    /// Reading continued behind damage in the middle.
+    Skipped(Skipped),
     /// The reader mended values that are not JSON.
     Repaired(Irregularity),
     /// The list of events has no closing bracket.
@@ -52,6 +54,8 @@ pub enum Counted {
     StacksShortened,
     /// Records that the recorder had no memory for.
     RecordsDropped,
+    /// Further traces in the zip archive.
+    OtherMembers,
 }
 
 impl TraceWarning {
@@ -59,6 +63,7 @@ impl TraceWarning {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Damaged(damage) => damage.kind.code(),
+            Self::Skipped(_) => "skipped",
             Self::Repaired(repair) => repair.kind.code(),
             Self::UnclosedList => "unclosed_list",
             Self::NoEvents => "no_events",
@@ -77,6 +82,7 @@ impl TraceWarning {
                 Counted::Overlaps => "overlaps",
                 Counted::StacksShortened => "stacks_shortened",
                 Counted::RecordsDropped => "records_dropped",
+                Counted::OtherMembers => "other_members",
             },
         }
     }
@@ -91,6 +97,7 @@ pub(crate) fn extend_counted<const N: usize>(out: &mut Vec<TraceWarning>, counts
 /// Returns the warnings that follow from reading a file, in a fixed order.
 pub(crate) fn of_reading(outcome: &Outcome, counts: &Counts) -> Vec<TraceWarning> {
     let mut out: Vec<TraceWarning> = outcome.damage.iter().cloned().map(TraceWarning::Damaged).collect();
+    out.extend(outcome.skipped.clone().map(TraceWarning::Skipped));
     out.extend(outcome.irregularities.iter().cloned().map(TraceWarning::Repaired));
     out.extend(outcome.unclosed_list.then_some(TraceWarning::UnclosedList));
     extend_counted(
@@ -101,6 +108,7 @@ pub(crate) fn of_reading(outcome: &Outcome, counts: &Counts) -> Vec<TraceWarning
             (Counted::NegativeDuration, counts.negative),
             (Counted::FinerThanNanos, outcome.times_finer_than_nanos),
             (Counted::NotEvents, outcome.not_events),
+            (Counted::OtherMembers, outcome.other_members),
         ],
     );
     out.extend((outcome.events == 0).then_some(TraceWarning::NoEvents));

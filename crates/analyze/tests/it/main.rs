@@ -7,6 +7,7 @@ mod experiment;
 mod jobs;
 mod modules;
 mod planted_traces;
+mod producers;
 mod recorded;
 mod recording;
 mod reference;

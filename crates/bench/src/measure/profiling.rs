@@ -8,6 +8,7 @@ use knockout_base::error::Result;
 use knockout_trace::meter::Schedule;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// A measurement to run.
@@ -45,11 +46,15 @@ impl Profiling {
         let folder = self.trace_folder.as_deref();
         let mut meter = subject.meter(self.schedule, self.recording, folder, &conditions)?;
         meter.restart();
-        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| on_step());
+        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| {
+            on_step();
+            ControlFlow::Continue(())
+        });
         let peak = memory::peak_rss_bytes();
         // A measurement that ends early still writes what it has.
         let (mut log, written) = meter.finish()?;
-        ended?;
+        let flow = ended?;
+        debug_assert!(flow.is_continue(), "nothing breaks off");
         let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
         let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
         Ok(Measured { profile, trace: written.map(|written| written.path) })

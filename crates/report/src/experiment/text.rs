@@ -58,7 +58,7 @@ fn heading(out: &mut String, title: &str) {
 
 /// Two columns without headings.
 fn pairs(out: &mut String, rows: impl Iterator<Item = (String, String)>) {
-    let columns = [Column::text(""), Column::name("")];
+    let columns = [Column::text(""), Column::text("")];
     out.push_str(&Table::new(columns).with_rows(rows.map(|(name, value)| [name, value])).to_text());
 }
 

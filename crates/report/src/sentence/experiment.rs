@@ -37,12 +37,16 @@ pub(crate) fn insight(insight: &ExperimentFinding) -> String {
             estimate(cpu, two)
         ),
         ExperimentFinding::Recording { model, wall, cpu } => {
-            let (wall_text, cpu) = (estimate(wall, three), estimate(cpu, three));
+            let (wall_text, cpu_text) = (estimate(wall, three), estimate(cpu, three));
             if wall.clears(1.0) {
-                format!("Recording slows {model} down: {wall_text}x per step, {cpu}x CPU time")
+                format!("Recording slows {model} down: {wall_text}x per step, {cpu_text}x CPU time")
+            } else if cpu.clears(1.0) {
+                format!(
+                    "Recording takes {model} {cpu_text}x the CPU time; that a step takes longer is not measurable ({wall_text}x)"
+                )
             } else {
                 format!(
-                    "Recording: no measurable overhead for {model} ({wall_text}x per step, {cpu}x CPU time)"
+                    "Recording: no measurable overhead for {model} ({wall_text}x per step, {cpu_text}x CPU time)"
                 )
             }
         }

@@ -376,6 +376,7 @@ fn delay_sentence(rank: &str, delay: Option<&Delay>) -> String {
 pub fn trace_warning(warning: &TraceWarning) -> String {
     let sentence = match warning {
         TraceWarning::Damaged(damage) => format!("{damage}; the figures are those of the events before it"),
+        TraceWarning::Skipped(skipped) => format!("{skipped}; the figures are those of the other events"),
         TraceWarning::Repaired(repair) => repair.to_string(),
         TraceWarning::UnclosedList => {
             "the list of events has no closing bracket; the Chrome format allows that, but a file cut off between two events looks the same"
@@ -421,6 +422,9 @@ fn counted(kind: Counted) -> &'static str {
         Counted::RecordsDropped => {
             "spans and counters were not recorded because memory for them ran out; record fewer steps"
         }
+        Counted::OtherMembers => {
+            "more traces are in the archive and were not read; unpack it to analyse them"
+        }
     }
 }
 
@@ -442,6 +446,7 @@ fn counted_one(kind: Counted) -> &'static str {
         Counted::RecordsDropped => {
             "span or counter was not recorded because memory for it ran out; record fewer steps"
         }
+        Counted::OtherMembers => "more trace is in the archive and was not read; unpack it to analyse both",
     }
 }
 

@@ -16,16 +16,88 @@ pub struct Damage {
     pub events_before: u64,
 }
 
+/// How a file is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Packing {
+    /// gzip, of any number of members.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+    /// xz.
+    Xz,
+    /// bzip2.
+    Bzip2,
+    /// A zip archive, of which the first trace is read.
+    Zip,
+}
+
+impl Packing {
+    /// Returns the packing that the first bytes of a file show.
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        Some(match head {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Self::Bzip2,
+            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Self::Zip,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+            Self::Zip => "zip",
+        })
+    }
+}
+
+/// Damage inside the list of events that reading passed: it continued at the next event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Damaged places.
+    pub places: u64,
+    /// Bytes of text between the last event before each place and the first one behind it.
+    pub bytes: u64,
+    /// Events in these bytes, as far as their phases can be recognised.
+    pub events: u64,
+    /// The first place.
+    pub first: Damage,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { places, bytes, events, first } = self;
+        let (places_are, events_are) = (
+            if *places == 1 { "place in the middle of the list was" } else { "places in the list were" },
+            if *events == 1 { "event is" } else { "events are" },
+        );
+        write!(
+            f,
+            "{places} damaged {places_are} skipped and about {events} {events_are} lost ({bytes} bytes; the first at byte {}, after {} complete events)",
+            first.offset, first.events_before
+        )
+    }
+}
+
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DamageKind {
     /// The text ends inside the document.
     Truncated,
-    /// The gzip stream ends before its end mark.
-    GzipTruncated,
-    /// The gzip stream is damaged or its checksum does not fit.
-    GzipCorrupt,
+    /// The packed stream ends before its end mark.
+    PackedTruncated(Packing),
+    /// The packed stream is damaged or its checksum does not fit.
+    PackedCorrupt(Packing),
+    /// Unpacking would take more memory, or give more text for its size, than any trace needs.
+    UnpackLimit(Packing),
     /// The text is not JSON from here on.
     InvalidJson,
     /// Values are nested deeper than [`crate::MAX_DEPTH`].
@@ -43,8 +115,21 @@ impl DamageKind {
     pub fn code(self) -> &'static str {
         match self {
             Self::Truncated => "truncated",
-            Self::GzipTruncated => "gzip_truncated",
-            Self::GzipCorrupt => "gzip_corrupt",
+            Self::PackedTruncated(packing) => match packing {
+                Packing::Gzip => "gzip_truncated",
+                Packing::Zstd => "zstd_truncated",
+                Packing::Xz => "xz_truncated",
+                Packing::Bzip2 => "bzip2_truncated",
+                Packing::Zip => "zip_truncated",
+            },
+            Self::PackedCorrupt(packing) => match packing {
+                Packing::Gzip => "gzip_corrupt",
+                Packing::Zstd => "zstd_corrupt",
+                Packing::Xz => "xz_corrupt",
+                Packing::Bzip2 => "bzip2_corrupt",
+                Packing::Zip => "zip_corrupt",
+            },
+            Self::UnpackLimit(_) => "unpack_limit",
             Self::InvalidJson => "invalid_json",
             Self::TooDeep => "too_deep",
             Self::TooLong => "too_long",
@@ -58,8 +143,16 @@ impl fmt::Display for DamageKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Truncated => "the file is truncated: it ends inside the document",
-            Self::GzipTruncated => "the file is truncated: the gzip stream has no end",
-            Self::GzipCorrupt => "the gzip stream is corrupt",
+            Self::PackedTruncated(packing) => {
+                return write!(f, "the file is truncated: the {packing} stream has no end");
+            }
+            Self::PackedCorrupt(packing) => return write!(f, "the {packing} stream is corrupt"),
+            Self::UnpackLimit(packing) => {
+                return write!(
+                    f,
+                    "the {packing} stream unpacks to more than 1,000 times its size, or needs more than 128 MiB of memory to be unpacked; if it is a trace, unpack it first"
+                );
+            }
             Self::InvalidJson => "the text is not valid JSON from here on",
             Self::TooDeep => "values are nested too deeply",
             Self::TooLong => "one value is too long",

@@ -1,6 +1,6 @@
 //! One event of a trace, as the reader hands it out. Knows nothing of how it was read.
 
-use crate::format::lane::LaneId;
+use crate::format::lane::{LaneId, Lanes};
 use crate::format::symbol::{Symbol, Symbols};
 
 /// The kind of an event: the `ph` field.
@@ -41,7 +41,7 @@ impl Phase {
 pub enum ArgKey {
     /// `stream`
     Stream,
-    /// `correlation`
+    /// `correlation`, or `correlation_id` (JAX)
     Correlation,
     /// `device`
     Device,
@@ -108,9 +108,10 @@ pub enum ArgKey {
 }
 
 /// How each key is spelt inside `args`; [`ArgKey::FlowId`] stands outside.
-pub(crate) const ARG_KEYS: [(ArgKey, &str); 33] = [
+pub(crate) const ARG_KEYS: [(ArgKey, &str); 34] = [
     (ArgKey::Stream, "stream"),
     (ArgKey::Correlation, "correlation"),
+    (ArgKey::Correlation, "correlation_id"),
     (ArgKey::Device, "device"),
     (ArgKey::ExternalId, "External id"),
     (ArgKey::ExternalId, "external id"),
@@ -234,7 +235,7 @@ pub struct Event<'a> {
     pub category: Symbol,
     /// `pid` and `tid`.
     pub lane: LaneId,
-    /// `ts` in nanoseconds; `None` when absent, not a number, or beyond 64 bits.
+    /// `ts` in nanoseconds; `None` when absent, not a number (a text may spell one), or beyond 64 bits.
     pub start_nanos: Option<i64>,
     /// `dur` in nanoseconds; `None` when absent, not a number, or when it or the end is beyond 64 bits. May be
     /// negative.
@@ -245,6 +246,8 @@ pub struct Event<'a> {
     pub raw: &'a [u8],
     /// The texts behind the symbols, for looking at one in passing.
     pub symbols: &'a Symbols,
+    /// The lanes met so far, for looking at the event's own.
+    pub lanes: &'a Lanes,
 }
 
 impl Event<'_> {

@@ -8,7 +8,7 @@ pub(crate) mod lane;
 pub(crate) mod symbol;
 pub(crate) mod time;
 
-pub use damage::{Damage, DamageKind, Irregularity, IrregularityKind, ReadError};
+pub use damage::{Damage, DamageKind, Irregularity, IrregularityKind, Packing, ReadError, Skipped};
 pub use document::Document;
 pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
 pub use lane::{Id, Lane, LaneId, Lanes};

@@ -91,6 +91,7 @@ impl<'s> Delivery<'s> {
                 args: Args { fields: &fields },
                 raw: &bytes[record.text_start as usize..record.text_end as usize],
                 symbols: &self.symbols,
+                lanes: &self.lanes,
             });
             self.events += 1;
         }

@@ -1,9 +1,9 @@
 //! The whole document, block after block: what stands around the list of events, and where everything ends. Knows
 //! nothing of sources or threads.
 
-use crate::format::damage::{Damage, DamageKind, ReadError};
+use crate::format::damage::{Damage, DamageKind, ReadError, Skipped};
 use crate::format::document::Document;
-use crate::format::event::ArgSet;
+use crate::format::event::{ArgSet, Phase};
 use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
 use crate::read::lex::{Lexer, Stop, Stopped};
@@ -25,6 +25,8 @@ enum Next {
     AfterField,
     /// The list of events.
     List(ListState),
+    /// The next event in the list, behind damage.
+    Resume,
     /// White space to the end.
     End,
     /// Nothing: reading stopped.
@@ -59,7 +61,44 @@ pub(crate) struct Feeder<'s> {
     /// Where the carry, or else the next piece, begins in the whole text.
     offset: u64,
     damage: Option<(DamageKind, u64)>,
+    pub(crate) skipped: Option<Skipped>,
+    /// The damage behind which an event is looked for.
+    gap: Option<Gap>,
+    /// No more text will come.
+    at_end: bool,
 }
+
+/// Damage inside the list of events, up to the next event.
+struct Gap {
+    damage: Damage,
+    /// Bytes passed.
+    bytes: u64,
+    /// Events recognised in them, and how much of the mark of one was matched last.
+    events: u64,
+    matched: usize,
+}
+
+impl Gap {
+    /// Passes bytes, in pieces of any size.
+    fn pass(&mut self, lost: &[u8]) {
+        const MARK: &[u8] = b"\"ph\"";
+        self.bytes += lost.len() as u64;
+        for byte in lost {
+            self.matched = match (*byte == MARK[self.matched], *byte) {
+                (true, _) => self.matched + 1,
+                (false, b'"') => 1,
+                (false, _) => 0,
+            };
+            if self.matched == MARK.len() {
+                self.events += 1;
+                self.matched = 1;
+            }
+        }
+    }
+}
+
+/// An event behind damage that is longer than this is taken for damage too, so that memory and time stay small.
+const MAX_RESUMED_BYTES: usize = 1 << 20;
 
 /// Treatment of the rest of a piece.
 enum Flow {
@@ -90,6 +129,9 @@ impl<'s> Feeder<'s> {
             scanned: 0,
             offset: 0,
             damage: None,
+            skipped: None,
+            gap: None,
+            at_end: false,
         }
     }
 
@@ -197,7 +239,10 @@ impl<'s> Feeder<'s> {
             let run = self.scanner.run(piece, at, state);
             self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
             let passed = self.list_ended(run);
-            return Ok(if run.end == RunEnd::Closed { Flow::Go(passed) } else { Flow::Wait(passed) });
+            return Ok(if run.end == RunEnd::More { Flow::Wait(passed) } else { Flow::Go(passed) });
+        }
+        if self.next == Next::Resume {
+            return Ok(self.resume(piece, at));
         }
         if self.next == Next::Stopped {
             return Ok(Flow::Wait(at));
@@ -278,9 +323,60 @@ impl<'s> Feeder<'s> {
             RunEnd::Closed => {
                 self.next = if self.shape == Shape::List { Next::End } else { Next::AfterField };
             }
-            RunEnd::Fault(kind, at) => self.stop(kind, self.offset + at as u64),
+            RunEnd::Fault(kind, at) => self.open_gap(kind, self.offset + at as u64),
         }
         run.at
+    }
+
+    /// Notes damage inside the list, behind which the next event is looked for.
+    fn open_gap(&mut self, kind: DamageKind, offset: u64) {
+        let damage = Damage { kind, offset, events_before: self.delivery.events };
+        self.gap = Some(Gap { damage, bytes: 0, events: 0, matched: 0 });
+        self.next = Next::Resume;
+    }
+
+    /// Looks for the next event behind damage: an object that has a phase. Which one it is does not depend on the pieces
+    /// in which the text comes.
+    fn resume(&mut self, piece: &[u8], at: usize) -> Flow {
+        let Some(mut gap) = self.gap.take() else { return Flow::Wait(piece.len()) };
+        let mut from = at;
+        while let Some(brace) = memchr::memchr(b'{', &piece[from..]) {
+            let start = from + brace;
+            let limit = piece.len().min(start + MAX_RESUMED_BYTES);
+            from = match self.scanner.event(&piece[..limit], start) {
+                Ok(end) if self.scanner.batch.records.last().is_some_and(|it| it.phase != Phase::MISSING) => {
+                    gap.pass(&piece[at..start]);
+                    self.close_gap(gap);
+                    self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
+                    self.next = Next::List(ListState::AfterValue);
+                    return Flow::Go(end);
+                }
+                // A part of an event.
+                Ok(end) => end,
+                Err(Stop::More)
+                    if limit == piece.len() && limit - start < MAX_RESUMED_BYTES && !self.at_end =>
+                {
+                    gap.pass(&piece[at..start]);
+                    self.gap = Some(gap);
+                    return Flow::Wait(start);
+                }
+                Err(Stop::Fault(DamageKind::TooDeep, fault)) => fault,
+                Err(_) => start + 1,
+            };
+            self.scanner.batch.clear();
+        }
+        gap.pass(&piece[at..]);
+        self.gap = Some(gap);
+        Flow::Wait(piece.len())
+    }
+
+    /// Counts damage that has been passed.
+    fn close_gap(&mut self, gap: Gap) {
+        let Gap { damage, bytes, events, .. } = gap;
+        let skipped = self.skipped.get_or_insert(Skipped { places: 0, bytes: 0, events: 0, first: damage });
+        skipped.places += 1;
+        skipped.bytes += bytes;
+        skipped.events += events;
     }
 
     fn stop(&mut self, kind: DamageKind, offset: u64) {
@@ -290,14 +386,28 @@ impl<'s> Feeder<'s> {
     }
 
     fn check_carry(&mut self) {
-        if self.carry.len() > MAX_VALUE_BYTES {
+        if self.carry.len() <= MAX_VALUE_BYTES {
+            return;
+        }
+        if let Next::List(_) = self.next {
+            self.open_gap(DamageKind::TooLong, self.offset);
+            self.scanned = 0;
+        } else {
             self.stop(DamageKind::TooLong, self.offset);
         }
     }
 
     /// The text is over. Gives what is wrong with it, or why there are no figures.
     pub(crate) fn finish(&mut self, end: SourceEnd) -> Result<Ending, ReadError> {
+        self.at_end = true;
+        if self.next == Next::Resume {
+            self.scanned = 0;
+        }
         self.settle();
+        if let Some(gap) = self.gap.take() {
+            // No event follows.
+            self.stop(gap.damage.kind, gap.damage.offset);
+        }
         let rest_is_space = space_end(&self.carry, 0) == self.carry.len();
         let text_end = self.offset + self.carry.len() as u64;
         let mut unclosed_list = false;
@@ -320,7 +430,12 @@ impl<'s> Feeder<'s> {
                 }
                 (Shape::Object, _) => not_a_trace("a JSON object without a list of \"traceEvents\""),
                 (_, Some(damage))
-                    if damage.kind == DamageKind::GzipCorrupt || damage.kind == DamageKind::GzipTruncated =>
+                    if matches!(
+                        damage.kind,
+                        DamageKind::PackedTruncated(_)
+                            | DamageKind::PackedCorrupt(_)
+                            | DamageKind::UnpackLimit(_)
+                    ) =>
                 {
                     ReadError::DamagedBeforeEvents { damage }
                 }

@@ -201,10 +201,13 @@ impl FieldReader<'_> {
     ) -> Result<usize, Stopped> {
         let end = self.lexer.skip(at, EVENT_DEPTH)?;
         let text = &self.lexer.bytes[at..end];
+        // rocprof writes times as strings.
+        let number = if first == b'"' { spelt_number(self.lexer.inside(at, end)) } else { text };
         // `-Infinity` passes for a number, but has no digit.
-        if matches!(first, b'-' | b'0'..=b'9') && text.last().is_some_and(u8::is_ascii_digit) {
-            *fractional = text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-            *time = time_from_number(text);
+        if matches!(number.first(), Some(b'-' | b'0'..=b'9')) && number.last().is_some_and(u8::is_ascii_digit)
+        {
+            *fractional = number.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+            *time = time_from_number(number);
         } else {
             (*time, *fractional) = (Time::Missing, false);
         }
@@ -270,6 +273,15 @@ impl FieldReader<'_> {
         };
         Ok(end)
     }
+}
+
+/// The text of a string if it is digits, perhaps with a sign and a point; else nothing.
+#[cold]
+fn spelt_number(text: &[u8]) -> &[u8] {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let mut parts = digits.splitn(2, |byte| *byte == b'.');
+    let is_number = parts.all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+    if is_number { text } else { &[] }
 }
 
 /// A time as profilers write it, up to 16 digits and perhaps a point with one to three more: its nanoseconds, its

@@ -1,4 +1,4 @@
-//! From bytes to events, in the order of the path: source (plain or gzip) -> block -> scan, lex and fields -> batch -> deliver ->
+//! From bytes to events, in the order of the path: source (plain or packed; zip archives in `zip`) -> block -> scan, lex and fields -> batch -> deliver ->
 //! the caller's sink. [`parallel`] runs the scan on several threads.
 
 mod batch;
@@ -18,6 +18,7 @@ mod select;
 mod sink;
 mod source;
 mod text;
+mod zip;
 
 pub use raw::{field_range, repair};
 pub use reader::{Outcome, ReadOptions, read};

@@ -11,10 +11,10 @@ use crate::format::event::{ArgSet, Phase};
 use crate::lock::lock;
 use crate::read::block::Block;
 use crate::read::deliver::Dictionary;
-use crate::read::feed::{Feeder, SourceEnd};
+use crate::read::feed::Feeder;
 use crate::read::scan::{ListState, Run, RunEnd, Scanner};
 use crate::read::source::Source;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -22,8 +22,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 const MAX_GUESSES: usize = 64;
 
 /// Gives out the blocks of the source by number.
-struct BlockReader<R: Read> {
-    source: Source<R>,
+struct BlockReader<'a> {
+    source: Source<'a>,
     next_number: u64,
     at_end: bool,
 }
@@ -65,8 +65,8 @@ struct Queue<'f, 's> {
     is_stopped: bool,
 }
 
-struct Shared<'f, 's, R: Read> {
-    reader: Mutex<BlockReader<R>>,
+struct Shared<'a, 'f, 's> {
+    reader: Mutex<BlockReader<'a>>,
     queue: Mutex<Queue<'f, 's>>,
     changed: Condvar,
     block_bytes: usize,
@@ -80,14 +80,14 @@ enum Task<'f, 's> {
     Exit,
 }
 
-/// Feeds the whole source, with `threads` threads.
-pub(crate) fn feed_together<R: Read + Send>(
-    source: Source<R>,
+/// Feeds the whole source, with `threads` threads, and returns it.
+pub(crate) fn feed_together<'a>(
+    source: Source<'a>,
     block_bytes: usize,
     threads: NonZeroUsize,
     wants: ArgSet,
     feeder: &mut Feeder<'_>,
-) -> Result<SourceEnd, ReadError> {
+) -> Result<Source<'a>, ReadError> {
     let shared = Shared {
         reader: Mutex::new(BlockReader { source, next_number: 0, at_end: false }),
         queue: Mutex::new(Queue {
@@ -116,11 +116,11 @@ pub(crate) fn feed_together<R: Read + Send>(
     let queue = shared.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
     match queue.error {
         Some(error) => Err(error),
-        None => Ok(shared.reader.into_inner().unwrap_or_else(PoisonError::into_inner).source.end()),
+        None => Ok(shared.reader.into_inner().unwrap_or_else(PoisonError::into_inner).source),
     }
 }
 
-fn run_worker<R: Read>(shared: &Shared<'_, '_, R>) {
+fn run_worker(shared: &Shared<'_, '_, '_>) {
     let _guard = PanicGuard { shared };
     loop {
         match next_task(shared) {
@@ -132,7 +132,7 @@ fn run_worker<R: Read>(shared: &Shared<'_, '_, R>) {
 }
 
 /// Delivering comes first, so that memory stays small; a thread sleeps only when all buffers are in use.
-fn next_task<'f, 's, R: Read>(shared: &Shared<'f, 's, R>) -> Task<'f, 's> {
+fn next_task<'f, 's>(shared: &Shared<'_, 'f, 's>) -> Task<'f, 's> {
     let mut queue = lock(&shared.queue);
     loop {
         if queue.is_stopped {
@@ -166,7 +166,7 @@ fn next_task<'f, 's, R: Read>(shared: &Shared<'f, 's, R>) -> Task<'f, 's> {
 }
 
 /// Reads the next block, scans it and queues it.
-fn scan_next<R: Read>(shared: &Shared<'_, '_, R>, mut buffers: ScanBuffers) {
+fn scan_next(shared: &Shared<'_, '_, '_>, mut buffers: ScanBuffers) {
     let (number, filled, at_end) = {
         let mut reader = lock(&shared.reader);
         if reader.at_end {
@@ -192,7 +192,7 @@ fn scan_next<R: Read>(shared: &Shared<'_, '_, R>, mut buffers: ScanBuffers) {
 }
 
 /// Delivers the next block and makes its buffers free.
-fn deliver<'f, 's, R: Read>(shared: &Shared<'f, 's, R>, feeder: &'f mut Feeder<'s>, block: ScannedBlock) {
+fn deliver<'f, 's>(shared: &Shared<'_, 'f, 's>, feeder: &'f mut Feeder<'s>, block: ScannedBlock) {
     let ScannedBlock { mut buffers, filled, guess, .. } = block;
     let error = match filled {
         Ok(len) => {
@@ -258,11 +258,11 @@ fn follows_comma_or_bracket(before: &[u8]) -> bool {
 }
 
 /// Stops the other threads when this one panics, so that they do not wait for the block or feeder it had.
-struct PanicGuard<'a, 'f, 's, R: Read> {
-    shared: &'a Shared<'f, 's, R>,
+struct PanicGuard<'r, 'a, 'f, 's> {
+    shared: &'r Shared<'a, 'f, 's>,
 }
 
-impl<R: Read> Drop for PanicGuard<'_, '_, '_, R> {
+impl Drop for PanicGuard<'_, '_, '_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             lock(&self.shared.queue).is_stopped = true;

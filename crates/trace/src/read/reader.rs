@@ -1,12 +1,12 @@
 //! Drives the scanner over a source of bytes and hands every event, in file order, to a sink. Knows nothing of
 //! paths or analyses.
 
-use crate::format::damage::{Damage, Irregularity, ReadError};
+use crate::format::damage::{Damage, Irregularity, Packing, ReadError, Skipped};
 use crate::format::document::Document;
 use crate::format::lane::Lanes;
 use crate::format::symbol::Symbols;
 use crate::read::block::Block;
-use crate::read::feed::{Feeder, SourceEnd};
+use crate::read::feed::Feeder;
 use crate::read::sink::Sink;
 use crate::read::source::Source;
 use std::io::Read;
@@ -37,6 +37,8 @@ pub struct Outcome {
     pub text_bytes: u64,
     /// Set when reading stopped early; the sink has everything before it.
     pub damage: Option<Damage>,
+    /// Damage inside the list of events, behind which reading continued.
+    pub skipped: Option<Skipped>,
     /// Deviations from JSON that reading could pass.
     pub irregularities: Vec<Irregularity>,
     /// A list of events (without a document around it) that is not closed; the Chrome format allows that.
@@ -49,8 +51,10 @@ pub struct Outcome {
     pub times_finer_than_nanos: u64,
     /// `ts` written with a point or an exponent.
     pub fractional_starts: u64,
-    /// Whether the source was packed.
-    pub gzip: bool,
+    /// How the source was packed, if it was.
+    pub packing: Option<Packing>,
+    /// Further traces in a zip archive, which were not read.
+    pub other_members: u64,
     /// Fields outside the list of events.
     pub document: Document,
     /// The texts behind the symbols.
@@ -62,14 +66,15 @@ pub struct Outcome {
 impl Outcome {
     /// Whether the text was less than a whole, valid document, so that figures are those of a rescued part.
     pub fn is_rescued(&self) -> bool {
-        self.damage.is_some() || !self.irregularities.is_empty()
+        self.damage.is_some() || self.skipped.is_some() || !self.irregularities.is_empty()
     }
 }
 
-/// Reads a trace, plain or gzip (told by its first bytes), and hands every event to `sink`.
+/// Reads a trace, plain or packed (recognised by its first bytes), and hands every event to `sink`.
 ///
-/// Damage is not an error: what comes before it was handed out, and [`Outcome::damage`] says where it is. An error
-/// means that there are no figures at all.
+/// Damage is not an error. Inside the list of events reading continues at the next event, and [`Outcome::skipped`] counts
+/// what is lost; where no event follows, [`Outcome::damage`] is where reading ended. An error means that there are no
+/// figures at all.
 ///
 /// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
 /// the guess is checked against the text before it, and a block guessed wrongly is scanned again. So the events, their
@@ -83,26 +88,27 @@ pub fn read(
     let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_BYTES);
     let mut feeder = Feeder::new(sink, wants);
     let source = Source::open(source)?;
-    let gzip = source.is_gzip();
-    let end = if options.threads.get() == 1 {
+    let source = if options.threads.get() == 1 {
         feed_alone(source, block_bytes, &mut feeder)?
     } else {
         crate::read::parallel::feed_together(source, block_bytes, options.threads, wants, &mut feeder)?
     };
-    let ending = feeder.finish(end)?;
+    let ending = feeder.finish(source.end())?;
     let irregularities = feeder.delivery.take_irregularities();
     let delivery = feeder.delivery;
     Ok(Outcome {
         events: delivery.events,
         text_bytes: ending.text_bytes,
         damage: ending.damage,
+        skipped: feeder.skipped,
         irregularities,
         unclosed_list: ending.unclosed_list,
         not_events: delivery.not_events,
         times_out_of_range: delivery.times_out_of_range,
         times_finer_than_nanos: delivery.times_finer_than_nanos,
         fractional_starts: delivery.fractional_starts,
-        gzip,
+        packing: source.packing(),
+        other_members: source.other_members(),
         document: feeder.document,
         symbols: delivery.symbols,
         lanes: delivery.lanes,
@@ -112,11 +118,11 @@ pub fn read(
 /// Offsets in a block are 32-bit numbers; larger blocks gain nothing.
 const MAX_BLOCK_BYTES: usize = 64 << 20;
 
-fn feed_alone<R: Read>(
-    mut source: Source<R>,
+fn feed_alone<'a>(
+    mut source: Source<'a>,
     block_bytes: usize,
     feeder: &mut Feeder<'_>,
-) -> Result<SourceEnd, ReadError> {
+) -> Result<Source<'a>, ReadError> {
     let mut block = Block::new(block_bytes);
     while !feeder.is_stopped() {
         let len = source.fill(block.bytes_mut())?;
@@ -125,5 +131,5 @@ fn feed_alone<R: Read>(
             break;
         }
     }
-    Ok(source.end())
+    Ok(source)
 }

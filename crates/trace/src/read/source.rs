@@ -1,49 +1,47 @@
-//! Bytes in, text out: unpacks gzip, recognised by its first bytes, and reports how the stream ended.
+//! Bytes in, text out: unpacks what is packed, recognised by its first bytes, and reports how the stream ended.
 
-use crate::format::damage::DamageKind;
+use crate::format::damage::{Damage, DamageKind, Packing, ReadError};
 use crate::read::feed::SourceEnd;
+use crate::read::zip::{Found, ZipReader};
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
-use std::io::{self, BufReader, Chain, Cursor, Read};
+use lzma_rust2::XzReader;
+use std::io::{self, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The first bytes of every gzip file.
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Bytes at the beginning of a file that are enough to recognise its packing.
+const MAGIC_BYTES: u64 = 6;
 /// Packed bytes read at a time.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
+/// Memory that a decoder may take: more than the strongest usual settings need (`xz -9`, `zstd --ultra -22`).
+const DECODER_BYTES_LOG: u32 = 27;
+/// Texts longer than this must not be longer than the packed bytes times [`MAX_RATIO`].
+const UNCHECKED_TEXT_BYTES: u64 = 64 << 20;
+/// Traces pack by factors up to about a hundred.
+const MAX_RATIO: u64 = 1000;
 
-/// The first bytes, which were inspected, then the remainder.
-type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+type Stream<'a> = Box<dyn Read + Send + 'a>;
 
 /// A plain or packed source.
-pub(crate) struct Source<R: Read> {
-    kind: Kind<R>,
+pub(crate) struct Source<'a> {
+    text: Stream<'a>,
+    packing: Option<Packing>,
+    input: Arc<Input>,
+    text_bytes: u64,
     end: SourceEnd,
 }
 
-enum Kind<R: Read> {
-    Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<FailureTrackingReader<Whole<R>>>>>),
-}
-
-impl<R: Read> Source<R> {
-    pub(crate) fn open(mut source: R) -> io::Result<Self> {
-        let mut head = Vec::new();
-        source.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head)?;
-        let gzip = head == GZIP_MAGIC;
-        let whole = Cursor::new(head).chain(source);
-        let kind = if gzip {
-            let packed = BufReader::with_capacity(
-                PACKED_BUFFER_BYTES,
-                FailureTrackingReader { source: whole, failed: false },
-            );
-            Kind::Gzip(Box::new(MultiGzDecoder::new(packed)))
-        } else {
-            Kind::Plain(whole)
-        };
-        Ok(Self { kind, end: SourceEnd::Whole })
+impl<'a> Source<'a> {
+    pub(crate) fn open(source: impl Read + Send + 'a) -> Result<Self, ReadError> {
+        let input = Arc::new(Input::default());
+        let (text, packing) = unpack(Box::new(InputReader { source, input: input.clone() }), &input)?;
+        Ok(Self { text, packing, input, text_bytes: 0, end: SourceEnd::Whole })
     }
 
-    pub(crate) fn is_gzip(&self) -> bool {
-        matches!(self.kind, Kind::Gzip(_))
+    /// Returns the packing of the source; `None` for plain text.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     /// Returns how the source ended, once [`Source::fill`] returned less than requested.
@@ -51,49 +49,126 @@ impl<R: Read> Source<R> {
         self.end
     }
 
+    /// Returns the number of further traces in an archive, once the source has ended.
+    pub(crate) fn other_members(&self) -> u64 {
+        self.input.other_members.load(Ordering::Relaxed)
+    }
+
     /// Fills the block; less only at the end, where [`Source::end`] says whether it is the right one.
     pub(crate) fn fill(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < block.len() && self.end == SourceEnd::Whole {
-            let got = match &mut self.kind {
-                Kind::Plain(plain) => plain.read(&mut block[len..]),
-                Kind::Gzip(decoder) => decoder.read(&mut block[len..]),
-            };
+            let got = self.text.read(&mut block[len..]).and_then(|got| {
+                if self.packing.is_some() {
+                    self.text_bytes += got as u64;
+                    self.input.check_ratio(self.text_bytes)?;
+                }
+                Ok(got)
+            });
             match got {
                 Ok(0) => break,
                 Ok(got) => len += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.end = SourceEnd::Damaged(self.damage_of(error)?),
+                Err(error) => self.end = SourceEnd::Damaged(self.input.damage_of(error, self.packing)?),
             }
         }
         Ok(len)
     }
+}
+
+/// Returns the text of a source and its packing. A packed member of a zip archive is unpacked too.
+fn unpack<'a>(
+    mut source: Stream<'a>,
+    input: &Arc<Input>,
+) -> Result<(Stream<'a>, Option<Packing>), ReadError> {
+    let mut head = Vec::new();
+    source.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
+    let packing = Packing::of(&head);
+    let whole = Cursor::new(head).chain(source);
+    let Some(packing) = packing else { return Ok((Box::new(whole), None)) };
+    let packed = BufReader::with_capacity(PACKED_BUFFER_BYTES, whole);
+    let text: Stream<'a> = match packing {
+        Packing::Gzip => Box::new(MultiGzDecoder::new(packed)),
+        Packing::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(packed)?;
+            decoder.window_log_max(DECODER_BYTES_LOG)?;
+            Box::new(decoder)
+        }
+        Packing::Xz => Box::new(XzReader::new_mem_limit(packed, true, 1 << (DECODER_BYTES_LOG - 10))),
+        Packing::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
+        Packing::Zip => match ZipReader::find(packed, input) {
+            // Packed members are few, and an archive inside of an archive is not looked for.
+            Ok(Found::Trace(member)) => unpack(member, input)?.0,
+            Ok(Found::None { members }) => {
+                return Err(ReadError::NotATrace {
+                    found: format!(
+                        "a zip archive with {members} members, none of them a trace that is stored or deflated"
+                    ),
+                });
+            }
+            Err(error) => {
+                let kind = input.damage_of(error, Some(packing))?;
+                return Err(ReadError::DamagedBeforeEvents {
+                    damage: Damage { kind, offset: 0, events_before: 0 },
+                });
+            }
+        },
+    };
+    Ok((text, Some(packing)))
+}
+
+/// State of the source that its decoders do not pass on.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    /// Whether reading itself failed.
+    failed: AtomicBool,
+    /// Packed bytes read.
+    bytes: AtomicU64,
+    /// Further traces in an archive.
+    pub(crate) other_members: AtomicU64,
+}
+
+impl Input {
+    /// Refuses a text that is out of proportion to its packed bytes.
+    pub(crate) fn check_ratio(&self, text_bytes: u64) -> io::Result<()> {
+        let packed = self.bytes.load(Ordering::Relaxed);
+        if text_bytes > UNCHECKED_TEXT_BYTES && text_bytes / MAX_RATIO > packed {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(())
+    }
 
     /// Distinguishes a damaged stream from a failing disk.
-    fn damage_of(&self, error: io::Error) -> io::Result<DamageKind> {
-        match &self.kind {
-            Kind::Gzip(decoder) if !decoder.get_ref().get_ref().failed => {
-                Ok(if error.kind() == io::ErrorKind::UnexpectedEof {
-                    DamageKind::GzipTruncated
-                } else {
-                    DamageKind::GzipCorrupt
-                })
-            }
-            _ => Err(error),
-        }
+    fn damage_of(&self, error: io::Error, packing: Option<Packing>) -> io::Result<DamageKind> {
+        let Some(packing) = packing.filter(|_| !self.failed.load(Ordering::Relaxed)) else {
+            return Err(error);
+        };
+        Ok(match error.kind() {
+            io::ErrorKind::UnexpectedEof => DamageKind::PackedTruncated(packing),
+            io::ErrorKind::OutOfMemory => DamageKind::UnpackLimit(packing),
+            // The library has no kind for it.
+            _ if error.to_string().contains("requires too much memory") => DamageKind::UnpackLimit(packing),
+            _ => DamageKind::PackedCorrupt(packing),
+        })
     }
 }
 
-/// Records whether reading itself failed.
-struct FailureTrackingReader<R> {
+/// Counts the bytes read and records whether reading failed.
+struct InputReader<R> {
     source: R,
-    failed: bool,
+    input: Arc<Input>,
 }
 
-impl<R: Read> Read for FailureTrackingReader<R> {
+impl<R: Read> Read for InputReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.source.read(buffer);
-        self.failed |= got.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+        match &got {
+            Ok(got) => {
+                self.input.bytes.fetch_add(*got as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.input.failed.store(true, Ordering::Relaxed),
+        }
         got
     }
 }

@@ -70,8 +70,8 @@ fn threads_and_blocks_change_nothing() {
                 match (&whole, parts) {
                     (Ok(whole), Ok(parts)) => {
                         assert_eq!(
-                            (&whole.damage, &whole.irregularities),
-                            (&parts.damage, &parts.irregularities)
+                            (&whole.damage, &whole.skipped, &whole.irregularities),
+                            (&parts.damage, &parts.skipped, &parts.irregularities)
                         );
                         assert_eq!(whole.document, parts.document);
                         assert!(whole.symbols.iter().eq(parts.symbols.iter()));

@@ -25,6 +25,7 @@ use knockout_ranks::Ranks;
 use knockout_solve::GeneFactors;
 use knockout_trace::meter::{Gauge, Meter, StepPhase};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A model, its optimiser and where training stands.
@@ -280,22 +281,23 @@ impl Fit {
     }
 
     /// Takes batches in a mode until step `until`, over as many epochs as that needs: what a profile measures. Nothing is
-    /// validated.
+    /// validated. `on_step` may break off after a step; on several ranks all must do so after the same one.
     pub fn measure_steps(
         &mut self,
         mode: Mode,
         until: u64,
         meter: &mut Meter,
-        mut on_step: impl FnMut(&StepReport),
-    ) -> Result<()> {
-        while self.position.step < until {
+        mut on_step: impl FnMut(&StepReport) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let mut flow = ControlFlow::Continue(());
+        while self.position.step < until && flow.is_continue() {
             match self.step(mode, meter)? {
-                Some(report) => meter.time(StepPhase::Logging, || on_step(&report)),
+                Some(report) => flow = meter.time(StepPhase::Logging, || on_step(&report)),
                 None => self.begin_epoch(),
             }
         }
         self.batches = None;
-        Ok(())
+        Ok(flow)
     }
 
     fn begin_epoch(&mut self) {

@@ -187,13 +187,16 @@ fn modes_run_the_phases_they_name() {
         let before: Vec<f32> = fit.model().parameters().get(0).values().to_vec();
         let (mut seen, mut count) = ([0u64; 5], 0);
         let mut meter = Meter::new(&Recorder::default(), Schedule::default());
-        fit.measure_steps(mode, 3, &mut meter, |report| {
-            count += 1;
-            for (seen, &phase) in seen.iter_mut().zip(&phases) {
-                *seen += report.times.phase(phase);
-            }
-        })
-        .unwrap();
+        let flow = fit
+            .measure_steps(mode, 3, &mut meter, |report| {
+                count += 1;
+                for (seen, &phase) in seen.iter_mut().zip(&phases) {
+                    *seen += report.times.phase(phase);
+                }
+                std::ops::ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(flow.is_continue());
         assert_eq!(count, 3);
         for (place, &time) in seen.iter().enumerate() {
             assert_eq!(time > 0, place < reached, "{mode:?}: phase {:?}", phases[place].name());

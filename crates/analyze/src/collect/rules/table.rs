@@ -103,7 +103,75 @@ struct Rule {
 pub(crate) enum EventOrigin {
     /// Autograd: the event has a sequence number.
     Autograd,
+    /// A producer that writes no `cat`, and what its lanes show instead.
+    Lane(LaneKind),
     Other,
+}
+
+/// Content of a lane, by the names of its process and thread, for producers that write no `cat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum LaneKind {
+    /// Kernels and copies of a device.
+    Stream,
+    /// Copies of a device.
+    Copies,
+    /// Spans drawn over the work of a device.
+    Summary,
+    /// Calls into the driver of a device.
+    Calls,
+    /// Threads that run compiled operations on the host.
+    Operators,
+    /// Another thread of such a producer.
+    Host,
+}
+
+impl LaneKind {
+    /// Returns the kind of a lane of JAX (XLA) or rocprof, by the names of its process and thread.
+    pub(crate) fn of(process: &str, thread: &str) -> Option<Self> {
+        // rocprof numbers its processes: `6 GPU0`.
+        let numbered =
+            process.split_once(' ').filter(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()));
+        let process = numbered.map_or(process, |(_, name)| name);
+        let is_gpu = |name: &str| {
+            name.strip_prefix("GPU").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        if let Some(device) = process.strip_prefix("/device:") {
+            let is_work = thread.starts_with("Stream") || device.starts_with("TPU") && thread == "XLA Ops";
+            return Some(if is_work { Self::Stream } else { Self::Summary });
+        }
+        Some(match process {
+            "COPY" => Self::Copies,
+            "CPU HIP API" | "CPU HSA API" => Self::Calls,
+            "Markers and Ranges" => Self::Host,
+            name if is_gpu(name) => Self::Stream,
+            name if !name.starts_with("/host:") => return None,
+            _ if thread.starts_with("tf_XLA") => Self::Operators,
+            _ => Self::Host,
+        })
+    }
+
+    /// Returns the `cat` that PyTorch would write for an event of such a lane.
+    pub(crate) fn cat(self, name: &str) -> &'static str {
+        match self {
+            Self::Copies => "gpu_memcpy",
+            Self::Stream if name.starts_with("Memcpy") => "gpu_memcpy",
+            Self::Stream if name.starts_with("Memset") => "gpu_memset",
+            Self::Stream => "kernel",
+            // They repeat the work of the streams, so they are in no sum.
+            Self::Summary => "Trace",
+            Self::Calls => "hip_runtime",
+            Self::Operators => "cpu_op",
+            // As in `$train.py:12 step`.
+            Self::Host if name.starts_with('$') => "python_function",
+            Self::Host if name.starts_with("cuda") || name.starts_with("hip") => "cuda_runtime",
+            Self::Host
+                if name.strip_prefix("cu").is_some_and(|rest| rest.starts_with(char::is_uppercase)) =>
+            {
+                "cuda_driver"
+            }
+            Self::Host => "",
+        }
+    }
 }
 
 /// How far a rule reaches.

@@ -1,7 +1,7 @@
 //! The cells of an experiment (a model in a mode; nothing biological), each with a meter of its own.
 
 use super::ExperimentRequest;
-use super::turn::{Turn, schedule};
+use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
 use crate::measure::memory;
 use crate::measure::ranks::{create_folders, of_all_ranks, of_first};
@@ -15,6 +15,7 @@ use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
 use knockout_train::switches::BuiltModel;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// A model with a representation.
@@ -110,7 +111,9 @@ impl Cells {
         for &at in &self.firsts {
             let Some(fit) = self.fits.get_mut(at) else { continue };
             let mut meter = Meter::new(&Recorder::off(), Schedule::WholeRun);
-            Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ())?;
+            let flow =
+                Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ControlFlow::Continue(()))?;
+            debug_assert!(flow.is_continue(), "nothing breaks off");
             let free_bytes = memory::free_bytes().unwrap_or(u64::MAX) / self.ranks.on_this_host() as u64;
             let [buffer_bytes, free_bytes] = of_first([fit.buffer_bytes(), free_bytes], &self.ranks)?;
             out.push(BuiltModel { buffer_bytes, free_bytes, couples_samples: fit.couples_samples() });
@@ -118,19 +121,27 @@ impl Cells {
         Ok(out)
     }
 
-    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<()> {
+    pub(super) fn take_turns(
+        &mut self,
+        turn: Turn,
+        on_step: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
         for cell in turn.order(&mut self.all) {
-            if let Some(fit) = self.fits.get_mut(cell.fit) {
-                turn.take(fit, cell.mode, &mut cell.meter, on_step)?;
+            if let Some(fit) = self.fits.get_mut(cell.fit)
+                && turn.take(fit, cell.mode, &mut cell.meter, on_step)?.is_break()
+            {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
-    pub(super) fn finish(self) -> Result<CellResults> {
+    /// Returns the first steps of every cell, so many: those of whole rounds.
+    pub(super) fn finish(self, steps: usize) -> Result<CellResults> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {
             let (mut log, written) = cell.meter.finish()?;
+            keep_steps(&mut log, steps);
             traces.extend(written.map(|written| (cell.conditions.model.clone(), written.path)));
             let peak = log.steps.iter().flat_map(|step| step.rss_bytes).max();
             let peak = of_all_ranks(&mut log, peak, &self.ranks)?;

@@ -17,7 +17,7 @@ use knockout_data::batch::ProcessorKind;
 use knockout_ranks::Ranks;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use switches::SwitchTrials;
@@ -32,7 +32,7 @@ pub struct ExperimentRequest {
     pub processors: Vec<ProcessorKind>,
     /// Modes; empty: all of them. The model's recording needs the full one.
     pub modes: Vec<Mode>,
-    /// Take no more rounds than fit into this time, but at least [`FEWEST_ROUNDS`] of the plan's.
+    /// End after this time, with the rounds that are whole by then.
     pub time_limit: Option<Duration>,
     /// Rounds and steps.
     pub plan: ExperimentPlan,
@@ -46,9 +46,6 @@ pub struct ExperimentRequest {
     /// Folder to make: it gets a folder for each cell.
     pub out: PathBuf,
 }
-
-/// Rounds that are taken whatever the time limit.
-pub const FEWEST_ROUNDS: u64 = 3;
 
 /// Which models' switches are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +63,7 @@ pub struct Experiment<'s> {
     plan: ExperimentPlan,
     rounds: Range<u64>,
     time_limit: Option<Duration>,
+    began: Instant,
     ranks: Ranks,
 }
 
@@ -91,6 +89,7 @@ impl ExperimentRequest {
 impl<'s> Experiment<'s> {
     /// Opens stores, makes the folder and builds every model.
     pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self> {
+        let began = Instant::now();
         let configs = request.configs();
         if configs.is_empty() {
             return Err(Error::request("name a model"));
@@ -120,6 +119,7 @@ impl<'s> Experiment<'s> {
             plan: ExperimentPlan { rounds: rounds.end - rounds.start, ..request.plan.clone() },
             rounds,
             time_limit: request.time_limit,
+            began,
             ranks,
         })
     }
@@ -130,31 +130,64 @@ impl<'s> Experiment<'s> {
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
     }
 
-    /// Gives every cell a turn in every round. `on_step` is called after every step, `wants_stop` after every round; what was
-    /// measured until then is the outcome.
+    /// Gives every cell a turn in every round. `on_step` is called after every step, and so is `wants_stop` (on several ranks: after
+    /// every round); the outcome is of the rounds that are whole by then. Switches are left out if the first round ended among them.
     pub fn run(
         mut self,
         on_step: &mut dyn FnMut(),
         wants_stop: &dyn Fn() -> bool,
     ) -> Result<ExperimentOutcome> {
-        let began = Instant::now();
+        // Whole rounds, and those in which at least the cells had their turns.
+        let (mut whole, mut of_cells, mut steps) = (0, 0, 0);
+        let is_alone = self.ranks.is_alone();
         for round in self.rounds.clone() {
-            let is_out_of_time =
-                self.time_limit.is_some_and(|limit| has_no_time_for_another(limit, began, round));
-            let is_over = round > self.rounds.start && (is_out_of_time || wants_stop());
+            let limit = self.time_limit;
+            let is_full = limit.is_some_and(|limit| has_no_time_for_another(limit, self.began, whole));
+            let is_over = whole > 0 && (is_full || wants_stop());
             // The first rank's clock and terminal decide for all.
             if of_first([u64::from(is_over)], &self.ranks)? == [1] {
-                self.plan.rounds = round - self.rounds.start;
                 break;
             }
+            let mut after_step = || {
+                on_step();
+                steps += 1;
+                let is_late = limit.is_some_and(|limit| self.began.elapsed() > limit);
+                if is_alone && (is_late || wants_stop()) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
             let turn = Turn::of(&self.plan, round);
-            self.cells.take_turns(turn, on_step)?;
-            for trials in &mut self.switches {
-                trials.take_turns(turn, on_step)?;
+            if self.cells.take_turns(turn, &mut after_step)?.is_break() {
+                break;
             }
+            of_cells += 1;
+            let mut is_whole = true;
+            for trials in &mut self.switches {
+                is_whole &= is_whole && trials.take_turns(turn, &mut after_step)?.is_continue();
+            }
+            if !is_whole {
+                break;
+            }
+            whole += 1;
         }
-        let (profiles, traces) = self.cells.finish()?;
-        let switches = self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>>>()?;
+        if whole == 0 {
+            self.switches.clear();
+        }
+        let rounds = whole.max(of_cells.min(1));
+        if rounds == 0 {
+            return Err(Error::request(format!(
+                "not one round was finished: {steps} of its {} steps took {:.0} s; allow more time, or measure fewer models, modes or switches",
+                self.step_count() / self.plan.rounds.max(1),
+                self.began.elapsed().as_secs_f64()
+            )));
+        }
+        self.plan.rounds = rounds;
+        let kept = (rounds * self.plan.steps) as usize;
+        let (profiles, traces) = self.cells.finish(kept)?;
+        let switches = self.switches.into_iter().map(|trials| trials.finish(kept));
+        let switches = switches.collect::<Result<Vec<_>>>()?;
         let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
         let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)
             .map_err(contradiction)?;
@@ -162,10 +195,10 @@ impl<'s> Experiment<'s> {
     }
 }
 
-/// Whether the rounds so far are enough and another one would not fit into the time any more.
+/// Whether another round would not fit into the time any more.
 pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
     let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
-    rounds_done >= FEWEST_ROUNDS && next_end > limit
+    rounds_done > 0 && next_end > limit
 }
 
 /// The error of figures that do not belong to one experiment.

@@ -3,7 +3,7 @@
 //! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and what is
 //! measured after the warm-up does not depend on it.
 
-use super::turn::{Turn, schedule};
+use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
 use crate::measure::ranks::of_all_ranks;
 use knockout_analyze::profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
@@ -13,6 +13,7 @@ use knockout_trace::meter::Meter;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use knockout_train::switches::{self, BuiltModel, switches};
+use std::ops::ControlFlow;
 
 pub(super) struct SwitchTrials<'s> {
     subject: &'s Subject,
@@ -69,20 +70,27 @@ impl<'s> SwitchTrials<'s> {
         1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
     }
 
-    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<()> {
+    pub(super) fn take_turns(
+        &mut self,
+        turn: Turn,
+        on_step: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
         let tried = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
         for trial in turn.order(std::iter::once(&mut self.baseline).chain(tried)) {
             let mut fit = self.subject.fit(&trial.config)?;
-            turn.take(&mut fit, Mode::Full, &mut trial.meter, on_step)?;
+            if turn.take(&mut fit, Mode::Full, &mut trial.meter, on_step)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
-    pub(super) fn finish(self) -> Result<SwitchRuns> {
+    /// Returns the first steps of every trial, so many: those of whole rounds.
+    pub(super) fn finish(self, steps: usize) -> Result<SwitchRuns> {
         let mut found = Vec::new();
         for (switch, outcome) in self.tried {
             let outcome = match outcome {
-                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject)?)),
+                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject, steps)?)),
                 Err(reason) => SwitchOutcome::NotApplicable(reason),
             };
             found.push(Switch {
@@ -92,13 +100,14 @@ impl<'s> SwitchTrials<'s> {
                 outcome,
             });
         }
-        Ok(SwitchRuns { baseline: self.baseline.finish(self.subject)?, switches: found })
+        Ok(SwitchRuns { baseline: self.baseline.finish(self.subject, steps)?, switches: found })
     }
 }
 
 impl Trial {
-    fn finish(self, subject: &Subject) -> Result<RunProfile> {
+    fn finish(self, subject: &Subject, steps: usize) -> Result<RunProfile> {
         let (mut log, _) = self.meter.finish()?;
+        keep_steps(&mut log, steps);
         of_all_ranks(&mut log, None, subject.ranks())?;
         RunProfile::of(&log, self.conditions)
     }

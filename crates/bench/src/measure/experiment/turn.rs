@@ -2,9 +2,10 @@
 
 use knockout_analyze::profile::experiment::ExperimentPlan;
 use knockout_base::error::Result;
-use knockout_trace::meter::{Meter, Schedule};
+use knockout_trace::meter::{Meter, Schedule, StepLog};
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
+use std::ops::ControlFlow;
 
 /// The batches of one turn, counted over the whole run: everybody takes the same.
 #[derive(Debug, Clone, Copy)]
@@ -33,14 +34,14 @@ impl Turn {
         takers
     }
 
-    /// Takes the turn's batches in a mode.
+    /// Takes the turn's batches in a mode, unless `on_step` breaks off.
     pub(super) fn take(
         self,
         fit: &mut Fit,
         mode: Mode,
         meter: &mut Meter,
-        on_step: &mut dyn FnMut(),
-    ) -> Result<()> {
+        on_step: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
         fit.seek(self.from);
         meter.restart();
         fit.measure_steps(mode, self.to, meter, |_| on_step())
@@ -50,4 +51,10 @@ impl Turn {
 /// Every turn begins with steps that do not count.
 pub(super) fn schedule(plan: &ExperimentPlan) -> Schedule {
     Schedule::Window { wait: 0, warmup: plan.warmup, active: plan.steps, repeat: plan.rounds }
+}
+
+/// Forgets the steps behind the first ones: those of a round that was broken off.
+pub(super) fn keep_steps(log: &mut StepLog, steps: usize) {
+    log.steps.truncate(steps);
+    log.parts.values_mut().for_each(|times| times.truncate(steps));
 }

@@ -75,7 +75,7 @@ pub(crate) struct ExperimentArgs {
     /// Rounds: in each, every cell has its turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds
+    /// End after this time, such as 5m, with the rounds that are whole by then
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     max_time: Option<Duration>,
     /// Steps of a turn that count; a multiple of 4 is fair to accumulated gradients
@@ -208,19 +208,24 @@ fn take_rounds(
     let bar = match request.time_limit {
         None => ui.progress("measuring", experiment.step_count(), Unit::Items),
         Some(limit) => {
-            ui.note(&format!("as many rounds as fit into {}, at least three", duration(limit)));
+            ui.note(&format!("as many rounds as fit into {}", duration(limit)));
             ui.steps("measuring")
         }
     };
     let mut on_step = || {
         bar.inc(1);
         if interrupt.is_asked() {
-            bar.set_message("stopping after this round; Ctrl-C again ends it at once, without a report");
+            bar.set_message("stopping; Ctrl-C again ends it at once, without a report");
         }
     };
     let outcome = experiment.run(&mut on_step, &|| interrupt.is_asked());
     bar.finish_and_clear();
-    Ok(outcome?)
+    match outcome {
+        Err(error) if interrupt.is_asked() => {
+            Err(Failure::verdict(INTERRUPTED, format!("interrupted: {error}")))
+        }
+        other => Ok(other?),
+    }
 }
 
 /// Writes each cell as a run.

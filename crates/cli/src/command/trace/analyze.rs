@@ -2,6 +2,7 @@
 
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
+use super::operators;
 use crate::failure::{Result, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
@@ -17,9 +18,10 @@ use std::path::{Path, PathBuf};
   knockout trace analyze rank0.pt.trace.json.gz
   knockout trace analyze rank*.json.gz --html report.html
   knockout trace analyze traces/
+  knockout trace analyze fit-profile_0.txt
   knockout trace analyze huge.json --rules reference --json")]
 pub(crate) struct AnalyzeArgs {
-    /// Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each
+    /// Traces, plain or packed (gzip, zstd, xz, bzip2, zip); - is standard input. Ranks of one job are shown together, other traces and folders with a line each. Or one table that `key_averages().table()` printed
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file
@@ -53,6 +55,12 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     }
     if args.html.is_some() && args.html == args.collapsed {
         return Err(request_error("--html and --collapsed name the same file; choose two"));
+    }
+    if let Some(tables) = operators::tables(&args.files)? {
+        if args.collapsed.is_some() {
+            return Err(request_error("a table of operations has no stacks; leave out --collapsed"));
+        }
+        return operators::analyze(&tables, args.html.as_deref(), ui);
     }
     let mut rescued = Rescued::default();
     let (files, has_folder) = input::expand(&args.files)?;

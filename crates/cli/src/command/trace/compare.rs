@@ -2,6 +2,7 @@
 
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
+use super::operators;
 use crate::exit::{INCOMPARABLE, REGRESSED};
 use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
@@ -71,6 +72,9 @@ pub(crate) fn run(args: &TraceCompareArgs, ui: &Ui) -> Result<()> {
         let mut inputs = output::paths(a.iter().chain(b));
         inputs.push(Path::new(&args.rules));
         output::check(path, OutputKind::Page, &inputs, args.force)?;
+    }
+    if let Some(tables) = operators::tables(a.iter().chain(b))? {
+        return operators::compare(&tables, args.fail_above.is_some(), args.html.as_deref(), ui);
     }
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
     let mut comparison = Comparison::of(&one(a)?, &one(b)?);

@@ -25,7 +25,7 @@ use std::path::PathBuf;
   knockout trace convert run.json.gz kernels.json --category kernel --category gpu_memcpy
   knockout trace convert rank*.json.gz both.json.gz --rank 0 --rank 1 --from 100 --to 250")]
 pub(crate) struct ConvertArgs {
-    /// Traces to read, plain or gzip; - is standard input
+    /// Traces to read, plain or packed (gzip, zstd, xz, bzip2, zip); - is standard input
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// Trace to write; packed if the name ends in .gz

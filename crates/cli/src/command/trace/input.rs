@@ -99,7 +99,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool)> {
             .with_context(|| format!("could not look into {}", path.display()))?;
         if files.len() == before {
             return Err(request_error(format!(
-                "no traces in {}: no file there ends in .json or .json.gz",
+                "no traces in {}: no file there ends in .json or .json.gz (.zst, .xz, .bz2, .zip)",
                 path.display()
             )));
         }
@@ -130,8 +130,7 @@ fn add_traces(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Resu
 const OWN_DOCUMENTS: [&str; 3] = ["profile.json", "report.json", "manifest.json"];
 
 fn is_trace_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [".json", ".json.gz"].iter().any(|end| name.ends_with(end)) && !OWN_DOCUMENTS.contains(&name.as_str())
+    knockout_trace::is_trace_name(name) && !OWN_DOCUMENTS.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// As many threads as the program was given.
@@ -142,7 +141,8 @@ pub(crate) fn options() -> ReadOptions {
 
 /// The damage of an outcome in one line.
 pub(crate) fn damage_of(outcome: &Outcome) -> String {
-    let damage = outcome.damage.iter().map(ToString::to_string);
+    let damage = outcome.skipped.iter().map(ToString::to_string);
+    let damage = damage.chain(outcome.damage.iter().map(ToString::to_string));
     let irregularities = outcome.irregularities.iter().map(ToString::to_string);
     damage.chain(irregularities).collect::<Vec<_>>().join("; ")
 }

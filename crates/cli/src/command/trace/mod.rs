@@ -5,6 +5,7 @@ mod compare;
 mod convert;
 mod findings;
 mod input;
+mod operators;
 
 #[cfg(feature = "lab")]
 pub(crate) use findings::analyze_recorded;
