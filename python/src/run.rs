@@ -90,7 +90,7 @@ impl OpenRun {
 
     /// Returns the name and all options of the loss.
     fn loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        crate::torch::loss_of(py, &self.run()?.description().config)
+        loss_of(py, &self.run()?.description().config)
     }
 
     /// Returns the mean and standard deviation of the training scores.
@@ -248,6 +248,13 @@ pub(crate) fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Faul
         sets.push(&set);
     }
     Ok(sets)
+}
+
+/// Returns the name and all options of the loss of a configuration.
+pub(crate) fn loss_of<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyAny>> {
+    let table = config.model.loss().map(|loss| loss.table()).transpose();
+    let table = table.map_err(|error| Fault::failure(format!("could not write the loss: {error}")))?;
+    json::loads(py, &json::text(&table)?)
 }
 
 /// Returns a tensor as an array.

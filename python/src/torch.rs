@@ -38,13 +38,6 @@ fn weights_of<'py>(py: Python<'py>, model: &dyn Model) -> PyResult<Bound<'py, Py
     Ok(weights)
 }
 
-/// Returns the name and all options of the loss of a configuration.
-pub(crate) fn loss_of<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyAny>> {
-    let table = config.model.loss().map(|loss| loss.table()).transpose();
-    let table = table.map_err(|error| Fault::failure(format!("could not write the loss: {error}")))?;
-    json::loads(py, &json::text(&table)?)
-}
-
 /// Returns a run before its first step: `config`, `loss`, `weights`, `labels` (mean and standard deviation of the scores that it is trained on) and
 /// `base`, the predictions for every sample that are taken off the scores, or `None`.
 #[pyfunction]
@@ -58,7 +51,7 @@ pub(crate) fn first_state<'py>(
     let fit = workers::run(py, |_| first_fit(data, model, &keys))?;
     let state = PyDict::new(py);
     state.set_item("config", json::loads(py, &json::text(fit.config())?)?)?;
-    state.set_item("loss", loss_of(py, fit.config())?)?;
+    state.set_item("loss", run::loss_of(py, fit.config())?)?;
     state.set_item("weights", weights_of(py, fit.model())?)?;
     state.set_item("labels", (fit.labels().mean, fit.labels().sd))?;
     state.set_item("base", fit.base().map(|base| PyArray1::from_slice(py, base)))?;
@@ -126,7 +119,7 @@ pub(crate) fn metabolism<'py>(py: Python<'py>, dataset: &Dataset) -> PyResult<Op
 /// Sample and gene of every row that a deletion changes, by sample, then gene.
 type ChangedRows<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
-/// Edges between two kinds of nodes: from each of the first to that of the second at the same place.
+/// Edges between two kinds of nodes: from each of the first to that of the second at the same index.
 type EdgeLists<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>);
 
 /// Returns the rows that differ from the wild type's, before the first of some layers of message passing and after each.

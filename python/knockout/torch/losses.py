@@ -181,9 +181,9 @@ class RowBuffer(nn.Module):
         if len(labels) > self.size:
             self.pointer = 0
         features, labels = features[-self.size :].detach(), labels[-self.size :]
-        places = (torch.arange(len(labels), device=labels.device) + self.pointer) % self.size
-        self.features[places] = features.to(self.features.dtype)
-        self.labels[places] = labels.to(self.labels.dtype)
+        positions = (torch.arange(len(labels), device=labels.device) + self.pointer) % self.size
+        self.features[positions] = features.to(self.features.dtype)
+        self.labels[positions] = labels.to(self.labels.dtype)
         self.pointer = (self.pointer + len(labels)) % self.size
         self.count = min(self.count + len(labels), self.size)
 

@@ -196,11 +196,11 @@ class Model(nn.Module):
             # A single gene attends to nothing.
             weights = scores.softmax(-1) * allowed
             if dropout is not None:
-                weights = dropout.attention(weights, site + layers + layer - 1, plan.places, others)
+                weights = dropout.attention(weights, site + layers + layer - 1, plan.positions, others)
             mixed = (weights @ value).transpose(1, 2).reshape(count, most, width)
             x = x + self.weight(f"{part}.rezero") * self.linear(f"{part}.output", mixed)
             if dropout is not None:
-                x = dropout.rows(x, site + layer - 1, plan.places)
+                x = dropout.rows(x, site + layer - 1, plan.positions)
         static = act(self.linear(f"{name}.static", rows))
         members = self.linear(f"{name}.score", (x - static) ** 2).squeeze(-1)
         return (members * plan.mask).sum(1) / plan.mask.sum(1)

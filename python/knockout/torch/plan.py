@@ -34,7 +34,7 @@ class Plan:
     genes: Tensor
     owners: Tensor
     #: Position of a member among all members of the batch, `[sets, largest set]`.
-    places: Tensor
+    positions: Tensor
     #: Rows that differ from the wild type's, before the first layer and after each; empty for models without such rows.
     changes: list[RowIndices] = field(default_factory=list)
     #: By layer and network, the number of edges that leave the changed rows.
@@ -52,7 +52,7 @@ class Plan:
 
     def moved(self, how: Callable[[Tensor], Tensor]) -> Plan:
         """Returns a plan of other tensors."""
-        tensors = [how(getattr(self, name)) for name in ("index", "mask", "genes", "owners", "places")]
+        tensors = [how(getattr(self, name)) for name in ("index", "mask", "genes", "owners", "positions")]
         return Plan(*tensors, [(how(sample), how(gene)) for sample, gene in self.changes], self.edges)
 
     def to(self, device: Any, non_blocking: bool = False) -> Plan:
@@ -92,11 +92,11 @@ class Planner:
         most = int(lengths.max()) if len(lengths) else 0
         slots = numpy.arange(most)
         mask = slots < lengths[:, None]
-        places = numpy.where(mask, offsets[:-1, None] + slots, 0)
-        index = numpy.where(mask, genes[places] if len(genes) else 0, 0)
+        positions = numpy.where(mask, offsets[:-1, None] + slots, 0)
+        index = numpy.where(mask, genes[positions] if len(genes) else 0, 0)
         _check_members(index, mask)
         owners = numpy.repeat(numpy.arange(len(lengths)), lengths)
-        tensors = [torch.from_numpy(array) for array in (index, mask, genes, owners, places)]
+        tensors = [torch.from_numpy(array) for array in (index, mask, genes, owners, positions)]
         changes = self._changes(genes, offsets)
         edges = [[int((starts[gene + 1] - starts[gene]).sum()) for starts in self.starts] for _, gene in changes[:-1]]
         return Plan(*tensors, [(torch.from_numpy(sample), torch.from_numpy(gene)) for sample, gene in changes], edges)
