@@ -92,17 +92,15 @@ def peers_step(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, 
 
 def our_step(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, batch: int) -> Callable[[], Any]:
     model = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}[name].from_dataset(dataset)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    ours = endless(lambda: DataLoader(knockout.Loader(dataset, batch=batch), batch_size=None))
+    training = model.training_of()
+    loader = model.loader(batch=batch)
+    ours = endless(lambda: knockout.torch.dataloader(loader, model))
 
     def step() -> None:
         one = next(ours)
-        more = {"alpha": 0.5} if name == "dango" else {}
-        loss = model.loss(one["genes"], one["offsets"], model.standardise(one["score"]), **more)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+        # In this epoch the reconstruction of DANGO and the scores have the same weight.
+        loss = model(one["genes"], one["offsets"], model.targets(one), epoch=model.config["epochs"], plan=one["plan"])
+        training.step(loss, len(loader))
 
     return step
 

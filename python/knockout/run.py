@@ -314,17 +314,22 @@ def adopt(
     train_loss: float,
     out: str | PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    rows: NDArray[Any] | None = None,
 ) -> Run:
     """Creates a run from weights that were trained elsewhere, for example by `knockout.torch` on a GPU.
 
     `weights` are all arrays or tensors of the model by name (a `state_dict`), `settings` those that the model was built with, and
     `train_loss` is the mean loss of the last epoch on standardised scores. The weights are validated and saved as a run of one epoch,
     which `knockout evaluate`, `predict` and `explain` accept and `resume` continues.
+
+    `rows` are the rows of the dataset that the model was trained on. One of the validation or test part of the run's split is refused.
+    Without them, `knockout evaluate` notes that the model may have seen the records that it is tested on. `model.adopt` of
+    `knockout.torch` knows them.
     """
     arrays = {name: _float32(name, value) for name, value in weights.items()}
     target = None if out is None else fspath(out)
     folder, _ = _knockout.adopt(
-        _dataset(dataset)._dataset, model, target, keys_of(settings), arrays, float(train_loss)
+        _dataset(dataset)._dataset, model, target, keys_of(settings), arrays, float(train_loss), None if rows is None else _rows(rows)
     )
     return Run(folder)
 

@@ -16,6 +16,7 @@ mod make;
 mod page;
 mod program;
 mod run;
+mod torch;
 mod trace;
 mod training;
 mod workers;
@@ -38,7 +39,11 @@ mod _knockout {
     #[pymodule_export]
     use crate::program::run_program;
     #[pymodule_export]
-    use crate::run::{OpenRun, configuration, initial_weights, read_metrics};
+    use crate::run::{OpenRun, configuration, read_metrics};
+    #[pymodule_export]
+    use crate::torch::{
+        changed_rows, first_state, gene_features, loss_names, metabolism, shuffled, training_steps,
+    };
     #[pymodule_export]
     use crate::trace::{Analysis, Comparison, analyze, compare};
     #[pymodule_export]

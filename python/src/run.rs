@@ -90,6 +90,11 @@ impl OpenRun {
         json::loads(py, &json::text(&self.run()?.description().config)?)
     }
 
+    /// Returns the name and all options of the loss.
+    fn loss<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loss_of(py, &self.run()?.description().config)
+    }
+
     /// Returns the mean and standard deviation of the training scores.
     fn labels(&self) -> PyResult<(f64, f64)> {
         let labels = self.run()?.labels();
@@ -202,6 +207,26 @@ impl OpenRun {
         })
     }
 
+    /// Returns the predictions of the run whose residuals this one was trained on; 0 without one.
+    fn base<'py>(
+        &self,
+        py: Python<'py>,
+        genes: PyReadonlyArray1<'py, u32>,
+        offsets: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let sets = gene_sets(&offsets.as_array().to_vec(), &genes.as_array().to_vec())?;
+        let predictor = self.run()?.predictor();
+        let base = workers::run(py, |cancel| {
+            if !predictor.builds_on_others() {
+                return Ok(vec![0.0; sets.view().len()]);
+            }
+            let all = predictor.predict_with_progress(sets.view(), &|| cancel.check())?;
+            let own = predictor.predict_alone(sets.view())?;
+            Ok(all.iter().zip(own).map(|(all, own)| all - predictor.own_weight() * own).collect())
+        })?;
+        Ok(PyArray1::from_vec(py, base))
+    }
+
     /// Returns the metrics of a part, with those of the stack and the additive ridge, and their page.
     fn evaluate(&self, py: Python<'_>, part: &str, resamples: usize) -> PyResult<Page> {
         let (part, run) = (part_of(part)?, self.run()?);
@@ -277,7 +302,7 @@ impl OpenRun {
 }
 
 /// Checks ragged sets: valid offsets, and no set that is empty or has a gene twice.
-fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Fault> {
+pub(crate) fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Fault> {
     let ends_well = offsets.last().is_some_and(|&end| end as usize == genes.len());
     if offsets.first() != Some(&0) || !offsets.is_sorted() || !ends_well {
         return Err(Fault::request("offsets must start at 0, never fall and end at the number of genes"));
@@ -297,8 +322,19 @@ fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Fault> {
     Ok(sets)
 }
 
+/// Returns the name and all options of the loss of a configuration.
+pub(crate) fn loss_of<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyAny>> {
+    let table = config.model.loss().map(|loss| loss.table()).transpose();
+    let table = table.map_err(|error| Fault::failure(format!("could not write the loss: {error}")))?;
+    json::loads(py, &json::text(&table)?)
+}
+
 /// Returns a tensor as an array.
-fn array_of<'py>(py: Python<'py>, shape: &[usize], values: &[f32]) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+pub(crate) fn array_of<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    values: &[f32],
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     PyArray1::from_slice(py, values).reshape(shape.to_vec())
 }
 
@@ -323,25 +359,4 @@ pub(crate) fn configuration<'py>(
     let config = Config::of(model, &dataset.cell, &keys).map_err(Fault::from)?;
     config.check(&dataset.cell).map_err(Fault::from)?;
     json::loads(py, &json::text(&config)?)
-}
-
-/// Returns the initial weights of a run of this configuration, by name.
-#[pyfunction]
-pub(crate) fn initial_weights<'py>(
-    py: Python<'py>,
-    dataset: &Dataset,
-    model: &str,
-    keys: Vec<String>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dataset = dataset.get()?;
-    let model = workers::run(py, |_| {
-        let config = Config::of(model, &dataset.cell, &keys)?;
-        config.check(&dataset.cell)?;
-        config.model.build(&dataset.cell, config.seed).map_err(|error| Fault::request(error.to_string()))
-    })?;
-    let weights = PyDict::new(py);
-    for entry in model.parameters().iter() {
-        weights.set_item(entry.name(), array_of(py, entry.shape(), entry.values())?)?;
-    }
-    Ok(weights)
 }

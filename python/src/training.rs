@@ -8,9 +8,11 @@ use knockout_models::MODELS;
 use knockout_report::lab::TrainingReport;
 use knockout_solve::{SolveObserver, TriedSetting};
 use knockout_train::config::Config;
-use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, RunDescription, default_folder};
+use knockout_train::run::{
+    AdoptedRows, End, Event, MetricsLine, Run, RunContext, RunDescription, default_folder,
+};
 use knockout_train::tensors::Tensor;
-use numpy::{PyArrayMethods as _, PyReadonlyArrayDyn};
+use numpy::{PyArrayMethods as _, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -265,9 +267,10 @@ fn plan(
     ))
 }
 
-/// Creates a run from weights that were trained elsewhere; returns its folder and the line of its validation.
+/// Creates a run from weights that were trained elsewhere, on these rows if they are known; returns its folder and the line of its
+/// validation.
 #[pyfunction]
-#[pyo3(signature = (dataset, model, out, keys, weights, train_loss))]
+#[pyo3(signature = (dataset, model, out, keys, weights, train_loss, rows))]
 pub(crate) fn adopt<'py>(
     py: Python<'py>,
     dataset: &Dataset,
@@ -276,15 +279,18 @@ pub(crate) fn adopt<'py>(
     keys: Vec<String>,
     weights: &Bound<'py, PyDict>,
     train_loss: f64,
+    rows: Option<PyReadonlyArray1<'py, u32>>,
 ) -> PyResult<(PathBuf, Bound<'py, PyAny>)> {
     if !train_loss.is_finite() {
         return Err(Fault::request(format!("train_loss is {train_loss}; it must be a finite number")).into());
     }
     let weights =
         weights.iter().map(|(name, values)| tensor(&name, &values)).collect::<PyResult<Vec<_>>>()?;
+    let rows = rows.map(|rows| rows.as_array().to_vec());
     let (data, data_folder) = (dataset.get()?, dataset.folder());
     let (folder, line) = workers::run(py, |cancel| {
-        let (folder, config, context) = plan(&data, data_folder, model, out, keys)?;
+        let (folder, config, mut context) = plan(&data, data_folder, model, out, keys)?;
+        context.adopted = Some(rows.map_or(AdoptedRows::Unknown, AdoptedRows::Trained));
         let mut run = Run::create(&folder, data, config, &context)?;
         let flag = cancel.clone();
         run.stop_when(move || flag.is_set());
@@ -301,7 +307,7 @@ pub(crate) fn adopt<'py>(
     Ok((folder, json::loads(py, &line)?))
 }
 
-fn tensor(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+pub(crate) fn tensor(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let name: String = name.extract()?;
     let Ok(values) = values.cast::<numpy::PyArrayDyn<f32>>() else {
         let message = format!("the weights {name:?} are not a numpy array of float32; convert them");

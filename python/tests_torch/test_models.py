@@ -34,7 +34,7 @@ def test_the_loss_of_the_first_step_is_the_runs(dataset: knockout.Dataset, tmp_p
     settings = SETTINGS[name]
     run = knockout.train(dataset, name, out=tmp_path / "run", max_steps=1, settings=settings)
     model = MODELS[name].from_dataset(dataset, settings=settings)
-    loader = model.loader(dataset)
+    loader = model.loader()
     genes, offsets, score = tensors(loader[0, 0])
     expected = run.metrics("dict")["train_loss"][0]
     assert model.loss(genes, offsets, model.standardise(score), epoch=0).item() == pytest.approx(expected, rel=2e-5)
@@ -58,9 +58,7 @@ def test_a_trained_run_predicts_the_same(dataset: knockout.Dataset, tmp_path: Pa
     again.load_weights(run.checkpoint / "weights.safetensors")
     for key, value in run.weights().items():
         assert numpy.array_equal(again.state_dict()[key].numpy(), value), key
-    adopted = knockout.adopt(
-        dataset, name, model.state_dict(), train_loss=1.0, out=tmp_path / "back", settings=SETTINGS[name]
-    )
+    adopted = model.adopt(train_loss=1.0, out=tmp_path / "back")
     assert adopted.info()["weights_hash"] == run.info()["weights_hash"]
 
 
@@ -70,15 +68,15 @@ def test_changed_rows_are_all_that_change(dataset: knockout.Dataset, norm: str) 
     settings = {**SETTINGS["hetero"], "model.norm": norm, "model.layers": 1}
     model = knockout.torch.Hetero.from_dataset(dataset, settings=settings).double()
     genes, offsets, _ = tensors(knockout.Loader(dataset, batch=8)[0])
-    deleted = knockout.torch.hetero.Sets(genes, offsets).deleted(model.gene_count)
-    changes = model.changes(deleted)
-    wild, own = model.rows(deleted, changes)
-    assert len(own) == deleted.numel() if norm == "graph" else 0 < len(own) < deleted.numel()
-    few = wild.expand(len(deleted), -1, -1).clone()
-    few[changes[-1]] = own
-    every = torch.ones_like(deleted).nonzero(as_tuple=True)
-    x = model.pre()
-    everywhere = model._layer(1, x, x.repeat(len(deleted), 1), every, every, deleted)[1].view_as(few)
+    cells = model.cells(model.plan(genes, offsets))
+    wild, own = model.rows(cells)
+    count = cells.deleted.numel()
+    assert len(own) == count if norm == "graph" else 0 < len(own) < count
+    few = wild.expand(len(cells.deleted), -1, -1).clone()
+    few[cells.plan.changes[-1]] = own
+    planner = model.planner()
+    planner.everything = True
+    everywhere = model.rows(model.cells(planner(genes, offsets)))[1].view_as(few)
     assert torch.allclose(few, everywhere, rtol=0, atol=1e-12)
 
 
@@ -135,45 +133,70 @@ def test_compile(dataset: knockout.Dataset, name: str) -> None:
 
 def test_training_lowers_the_loss_and_comes_back(dataset: knockout.Dataset, tmp_path: Path) -> None:
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    batches = knockout.torch.dataloader(model.loader(dataset))
+    training = model.training_of()
+    batches = knockout.torch.dataloader(model.loader(), model)
     losses = []
-    for epoch in range(2):
+    for _ in range(2):
         total = 0.0
         for batch in batches:
-            loss = model.loss(batch["genes"], batch["offsets"], model.standardise(batch["score"]), epoch=epoch)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            total += loss.item()
+            loss = model(batch["genes"], batch["offsets"], model.targets(batch), epoch=training.epoch, plan=batch["plan"])
+            total += training.step(loss, len(batches)).item()
+        training.end_epoch()
         losses.append(total / len(batches))
     assert losses[1] < losses[0]
-    run = knockout.adopt(
-        dataset, "dango", model.state_dict(), train_loss=losses[-1], out=tmp_path / "run", settings=model.settings
-    )
+    run = model.adopt(train_loss=losses[-1], out=tmp_path / "run")
     assert len(run.evaluate(resamples=20, kind="dict")["name"]) == 3
 
 
-def test_unsupported_options_are_rejected(dataset: knockout.Dataset, tmp_path: Path) -> None:
-    with pytest.raises(knockout.RequestError, match="dropout"):
-        knockout.torch.Hetero.from_dataset(dataset, settings={"model.dropout": 0.1})
+def test_a_model_of_another_kind_is_refused(dataset: knockout.Dataset, tmp_path: Path) -> None:
     run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=1, settings=SETTINGS["dango"])
     with pytest.raises(knockout.RequestError, match="not of hetero"):
         knockout.torch.Hetero.from_run(run)
+
+
+def test_modules_have_layers(dataset: knockout.Dataset) -> None:
+    """Layers are submodules that hooks see, and no method hides one of them."""
+    model = knockout.torch.Hetero.from_dataset(dataset, settings=SETTINGS["hetero"])
+    assert isinstance(model.get_submodule("pre.linear1"), torch.nn.Linear)
+    assert "(linear1): Linear(in_features=8, out_features=8, bias=True)" in repr(model)
+    called = []
+    model.get_submodule("pool.value").register_forward_hook(lambda *_: called.append(True))
+    genes, offsets, score = tensors(model.loader(batch=4)[0])
+    scores = model(genes, offsets)
+    assert called == [True]
+    weights = {name: value.detach() for name, value in model.named_parameters()}
+    assert torch.allclose(torch.func.functional_call(model, weights, (genes, offsets)), scores)
+    for name, module in model.named_modules():
+        assert model.get_submodule(name) is module
+
+
+def test_weights_come_with_their_scale(dataset: knockout.Dataset, tmp_path: Path) -> None:
+    run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=2, settings=SETTINGS["dango"])
+    other = knockout.torch.Dango.from_dataset(dataset, settings={**SETTINGS["dango"], "split.seed": 9})
+    assert other.labels != run.labels
+    other.load_weights(run.checkpoint / "weights.safetensors")
+    assert other.labels == pytest.approx(run.labels)
+    other.save_weights(tmp_path / "copy.safetensors")
+    third = knockout.torch.Dango.from_dataset(dataset, settings={**SETTINGS["dango"], "split.seed": 9})
+    third.load_weights(tmp_path / "copy.safetensors")
+    assert third.labels == other.labels
 
 
 def test_wrong_tensors_are_refused(dataset: knockout.Dataset) -> None:
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
     genes, offsets = torch.tensor([0, 1, 2]), torch.tensor([0, 3])
     for call, message in [
-        (lambda: model(genes.float(), offsets), "genes must be a vector of integers, not torch.float32"),
+        (lambda: model(genes.float(), offsets), "genes must be a vector of integers, not float32"),
         (lambda: model(genes, offsets.double()), "offsets must be a vector of integers"),
         (lambda: model(genes.view(1, 3), offsets), "2 dimensions"),
         (lambda: model(-genes, offsets), "count from 0"),
         (lambda: model(genes, torch.tensor([0, 2])), "end at the number of genes"),
         (lambda: model(genes, torch.tensor([0, 3, 2, 3])), "never fall"),
+        (lambda: model(genes, torch.tensor([0, 3, 3])), "set 1 has no gene"),
+        (lambda: model(torch.tensor([4, 7, 4]), offsets), "set 0 has gene 4 twice"),
+        (lambda: model(genes + dataset.gene_count, offsets), "does not exist"),
     ]:
         with pytest.raises(knockout.RequestError, match=message):
             call()
-    with pytest.raises(IndexError):
-        model(genes + dataset.gene_count, offsets)
+    # A gene may be in several sets.
+    assert model(torch.tensor([0, 1, 0, 2]), torch.tensor([0, 2, 4])).shape == (2,)

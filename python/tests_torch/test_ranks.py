@@ -1,7 +1,6 @@
 """Ranks of PyTorch's own data parallelism: two processes that train one model."""
 
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed
@@ -11,18 +10,8 @@ from torch.nn.parallel import DistributedDataParallel
 import knockout
 import knockout.torch
 
-SETTINGS = {"model.width": 8, "model.transition_epoch": 0}
-
-
-class Loss(torch.nn.Module):
-    """The loss as a forward pass, as data parallelism needs it."""
-
-    def __init__(self, model: knockout.torch.Model) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, batch: dict[str, Any]) -> torch.Tensor:
-        return self.model.loss(batch["genes"], batch["offsets"], self.model.standardise(batch["score"]))
+#: The reconstruction has no weight, so its parameters have no gradient of their own.
+SETTINGS = {"model.width": 8, "model.alpha": "pre-then-post", "model.transition_epoch": 0, "batch": 100}
 
 
 def train(rank: int, data: str, folder: str) -> None:
@@ -30,14 +19,13 @@ def train(rank: int, data: str, folder: str) -> None:
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     dataset = knockout.Dataset(data)
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS)
-    # The networks are constant buffers, so they need not be broadcast before every step.
-    loss = DistributedDataParallel(Loss(model), broadcast_buffers=False)
+    wrapped = DistributedDataParallel(model)
     optimiser = torch.optim.SGD(model.parameters(), lr=1e-3)
     rows = []
-    for batch in knockout.torch.dataloader(knockout.Loader(dataset, batch=100, rank=rank, world=2)):
+    for batch in knockout.torch.dataloader(model.loader(rank=rank, world=2)):
         rows.append(batch["rows"])
         optimiser.zero_grad()
-        loss(batch).backward()
+        wrapped(batch["genes"], batch["offsets"], model.targets(batch)).backward()
         optimiser.step()
     torch.save({"rows": torch.cat(rows), "steps": len(rows), "weights": model.state_dict()}, f"{folder}/{rank}.pt")
     torch.distributed.destroy_process_group()

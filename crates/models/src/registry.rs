@@ -326,6 +326,11 @@ impl ModelConfig {
         self.options.notice(shards)
     }
 
+    /// Returns the loss of a network; `None` of a model that is solved.
+    pub fn loss(&self) -> Option<LossConfig> {
+        self.options.loss()
+    }
+
     /// Returns how the model is solved, where it is not trained step by step.
     pub fn solver(&self) -> Option<&dyn Solver> {
         self.options.solver()

@@ -69,6 +69,8 @@ pub enum Defect {
     WorseThanMean,
     /// Neither its correlation nor its error is better than those of the mean: no signal was found.
     NoSignal,
+    /// Its correlation is above the attainable one, or above the stack's by more than 0.2: it may have seen the records before.
+    TooGood,
 }
 
 /// A model with a defect.
@@ -181,7 +183,7 @@ pub struct Evaluation {
     pub comparisons: Vec<Comparison>,
     /// The figures of each regime that the part has.
     pub regimes: Vec<RegimeFigures>,
-    /// Models that are worse than the training mean or show no signal.
+    /// Models that are worse than the training mean, show no signal or are too good to be true.
     pub warnings: Vec<Warning>,
     /// Genes and records of the part that training has never seen.
     pub unseen: Unseen,
@@ -260,13 +262,17 @@ pub fn evaluate_beside(
     let labels = dataset.samples.label_stats(split.rows(Part::Train));
     let mean = labels.map_or(0.0, |labels| labels.mean);
     let rows = rows_of(&beside, &measured, scheme, part, bootstrap);
+    let bounds = dataset.manifest.bounds();
+    let of_stack = rows[models.len()..].iter().find(|row| row.name == Baseline::Stack.name());
+    let of_stack = of_stack.and_then(|row| row.metrics.pearson).map(|pearson| pearson + FAR_ABOVE_STACK);
+    let credible = bounds.attainable_pearson.into_iter().chain(of_stack).fold(f64::INFINITY, f64::min);
     Ok(Evaluation {
-        warnings: warnings(models, &rows, mean, &measured, bootstrap),
+        warnings: warnings(models, &rows, (mean, credible), &measured, bootstrap),
         rows,
         regimes: ByRegime::new(dataset, split, part).figures(&beside, scheme, part, bootstrap),
         comparisons: compare(models, pairs, &references, &measured, bootstrap),
         unseen: Unseen::of(dataset, split, part),
-        bounds: dataset.manifest.bounds(),
+        bounds,
     })
 }
 
@@ -330,11 +336,14 @@ pub fn compare(
     (0..neighbours).map(|model| (model, model + 1)).chain(with_references).map(comparison).collect()
 }
 
-/// Returns the models whose error is not below that of the mean training score.
+/// How far above the stack a correlation is credible.
+const FAR_ABOVE_STACK: f64 = 0.2;
+
+/// Returns the models whose error is not below that of the mean training score, or whose correlation is above the credible one.
 fn warnings(
     models: &[Model<'_>],
     rows: &[Row],
-    training_mean: f64,
+    (training_mean, credible): (f64, f64),
     measured: &MeasuredScores,
     bootstrap: &Bootstrap,
 ) -> Vec<Warning> {
@@ -347,6 +356,7 @@ fn warnings(
         let defect = match (mse.low > 0.0, mse.high < 0.0) {
             (true, _) => Defect::WorseThanMean,
             (_, false) if !has_correlation => Defect::NoSignal,
+            _ if rows[index].metrics.pearson.is_some_and(|pearson| pearson > credible) => Defect::TooGood,
             _ => return None,
         };
         Some(Warning { name: model.name.to_owned(), defect, mse })

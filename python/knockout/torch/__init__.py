@@ -5,22 +5,40 @@ copied: one sparse adjacency is shared by all samples, a deletion is a mask over
 of the wild type. The reconstruction loss never forms a dense matrix. Everything runs on the device of the tensors.
 
     model = knockout.torch.Dango.from_dataset(dataset).to("cuda")
-    for batch in knockout.torch.dataloader(model.loader(dataset)):
+    training = model.training_of()
+    for batch in knockout.torch.dataloader(model.loader("train"), model=model):
         ...
-    knockout.adopt(dataset, "dango", model.state_dict(), train_loss=loss, settings=model.settings)
+    model.adopt(train_loss=loss)
 
 >>> import knockout.torch
 >>> dataset = knockout.Dataset(tiny)
 >>> model = knockout.torch.Dango.from_dataset(dataset, settings={"model.width": 8})
->>> batch = next(iter(knockout.torch.dataloader(model.loader(dataset, batch=64))))
+>>> batch = next(iter(knockout.torch.dataloader(model.loader(batch=64))))
 >>> model(batch["genes"], batch["offsets"]).shape
 torch.Size([64])
+>>> model(batch["genes"], batch["offsets"], model.targets(batch)).shape
+torch.Size([])
 """
 
-from .data import IterableBatches, dataloader
 from .dango import Dango
+from .data import IterableBatches, dataloader
 from .hetero import Hetero
-from .module import Model, log_cosh
+from .losses import ScoreLoss, log_cosh
+from .module import Model
+from .plan import Plan
+from .training import Training, metrics
 from .transformer import Transformer
 
-__all__ = ["Dango", "Hetero", "IterableBatches", "Model", "Transformer", "dataloader", "log_cosh"]
+__all__ = [
+    "Dango",
+    "Hetero",
+    "IterableBatches",
+    "Model",
+    "Plan",
+    "ScoreLoss",
+    "Training",
+    "Transformer",
+    "dataloader",
+    "log_cosh",
+    "metrics",
+]

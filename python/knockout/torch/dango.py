@@ -7,22 +7,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .module import MERGED, Model, Sets, _is_channel, check_loss, log_cosh
+from .dropout import Dropout
+from .module import MERGED, Model, _is_channel
+from .plan import Plan
 from .sparse import Adjacency
+
+
+def alpha_at(schedule: str, transition: int, epoch: int) -> float:
+    """Returns the weight of the reconstruction in an epoch."""
+    during, after = {
+        "pre_then_post": (0.0, 0.0),
+        "linear_until_uniform": (0.5, 0.5),
+        "linear_until_flipped": (1.0, 0.0),
+    }[schedule.replace("-", "_")]
+    return 1.0 - during * epoch / transition if epoch < transition else after
 
 
 class Dango(Model):
     """Mean GraphSAGE over every network, attention over networks, a set scorer over the deleted genes.
 
-    `forward(genes, offsets)` returns standardised scores `[sets]`; `loss` adds the reconstruction of the networks, which is computed from
-    Gram matrices and the edges only.
+    The loss adds the reconstruction of the networks, which is computed from Gram matrices and the edges only.
     """
 
     name = "dango"
 
     def embeddings(self) -> list[Tensor]:
         """Returns the embeddings `[genes, width]` by network; they do not depend on the sample."""
-        x0 = self.weight("gene_embedding")
+        x0 = self.gene_rows()
         return [
             self._sage(f"network.{name}.sage2", adjacency, self._sage(f"network.{name}.sage1", adjacency, x0))
             for name, adjacency in zip(self.network_names, self.adjacencies, strict=True)
@@ -38,33 +49,29 @@ class Dango(Model):
         scores = self.linear("meta.score", torch.relu(self.linear("meta.hidden", stacked)))
         return (scores.softmax(1) * stacked).sum(1)
 
-    def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
-        sets = Sets(genes, offsets)
-        return self._scores(self.embeddings(), sets)
+    def _scores(self, plan: Plan, dropout: Dropout | None) -> Tensor:
+        return self._scores_of(self.embeddings(), plan)
 
-    def _scores(self, embeddings: list[Tensor], sets: Sets) -> Tensor:
-        rows = self.meta_embedding(embeddings)[sets.index]
-        return self.set_scores("set", rows, sets, self.options["heads"], 2, torch.relu)
+    def _scores_of(self, embeddings: list[Tensor], plan: Plan) -> Tensor:
+        rows = self.meta_embedding(embeddings)[plan.index]
+        return self.set_scores("set", rows, plan, self.options["heads"], 2, torch.relu)
 
     def alpha(self, epoch: int) -> float:
         """Returns the weight of the reconstruction in an epoch."""
-        during, after = {
-            "pre_then_post": (0.0, 0.0),
-            "linear_until_uniform": (0.5, 0.5),
-            "linear_until_flipped": (1.0, 0.0),
-        }[self.options["alpha"].replace("-", "_")]
-        transition = self.options["transition_epoch"]
-        return 1.0 - during * epoch / transition if epoch < transition else after
+        return alpha_at(self.options["alpha"], self.options["transition_epoch"], epoch)
 
-    def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0, alpha: float | None = None) -> Tensor:
-        """Returns the loss of a batch; targets are standardised scores."""
-        check_loss(self.options, "log_cosh")
-        alpha = self.alpha(epoch) if alpha is None else alpha
-        sets = Sets(genes, offsets)
+    def _loss(self, plan: Plan, targets: Tensor, dropout: Dropout | None, epoch: int, step: int) -> Tensor:
+        return self.weighted_loss(plan, targets, self.alpha(epoch), epoch, step)
+
+    def weighted_loss(self, plan: Plan, targets: Tensor, alpha: float, epoch: int = 0, step: int = 0) -> Tensor:
+        """Returns the loss of a batch with weight `alpha` on the reconstruction."""
         embeddings = self.embeddings()
-        interaction = log_cosh(self._scores(embeddings, sets), targets)
+        interaction = self.score_loss(self._scores_of(embeddings, plan), targets, epoch=epoch, step=step)
         if alpha == 0.0:
-            return interaction
+            # All parameters have a gradient, as data parallelism needs it.
+            parts = ("weight", "bias")
+            unused = [self.weight(f"network.{name}.reconstruction.{part}").sum() for name in self.network_names for part in parts]
+            return interaction + 0.0 * torch.stack(unused).sum()
         return alpha * self.reconstruction_losses(embeddings).mean() + (1.0 - alpha) * interaction
 
     def reconstruction_losses(self, embeddings: list[Tensor]) -> Tensor:
@@ -83,7 +90,7 @@ class Dango(Model):
         grams = ((h.T @ h).to(wide) * (v.T @ v).to(wide)).sum()
         squares = grams + 2.0 * (h.sum(0).to(wide) @ (v.T @ c).to(wide)) + self.gene_count * (c.to(wide) ** 2).sum()
         at_edges = (adjacency.products(h, v) + c[adjacency.outgoing_columns]).to(wide)
-        counts = adjacency.outgoing_counts.to(wide)
+        counts = adjacency.outgoing_weights.to(wide)
         penalty = self.penalty(name)
         edges = ((at_edges - counts) ** 2 - penalty * at_edges**2).sum()
         return ((penalty * squares + edges) / self.gene_count**2).to(h.dtype)

@@ -20,35 +20,32 @@ warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta"
 EDGES_AT_ONCE = 1 << 16
 
 
-def _csr(rows: NDArray[Any], columns: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Returns the distinct entries by row, then column: row offsets, columns and multiplicities."""
-    keys, counts = numpy.unique(rows.astype(numpy.int64) * size + columns.astype(numpy.int64), return_counts=True)
-    starts = numpy.zeros(size + 1, dtype=numpy.int64)
-    numpy.cumsum(numpy.bincount(keys // size, minlength=size), out=starts[1:])
-    return starts, keys % size, counts
+def _csr(
+    rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Returns the distinct entries by row, then column: row offsets, columns and sums of values."""
+    keys, entry = numpy.unique(rows.astype(numpy.int64) * shape[1] + columns.astype(numpy.int64), return_inverse=True)
+    starts = numpy.zeros(shape[0] + 1, dtype=numpy.int64)
+    numpy.cumsum(numpy.bincount(keys // shape[1], minlength=shape[0]), out=starts[1:])
+    return starts, keys % shape[1], numpy.bincount(entry, values, minlength=len(keys))
 
 
-class Adjacency(nn.Module):
-    """Directed edges over `size` nodes, with multiplicity; messages flow from source to target.
+class Incidence(nn.Module):
+    """Weighted edges from `sizes[0]` sources to `sizes[1]` targets. The arrays move with the module and are not part of its state."""
 
-    The arrays move with the module and are not part of its state.
-    """
-
-    def __init__(self, sources: NDArray[Any], targets: NDArray[Any], size: int) -> None:
+    def __init__(self, sources: NDArray[Any], targets: NDArray[Any], weights: NDArray[Any], sizes: tuple[int, int]) -> None:
         super().__init__()
-        self.size = size
+        self.sizes = sizes
         self.edge_count = len(sources)
-        for name, (rows, columns) in {"incoming": (targets, sources), "outgoing": (sources, targets)}.items():
-            starts, columns, counts = _csr(rows, columns, size)
+        both = {"incoming": (targets, sources, sizes[::-1]), "outgoing": (sources, targets, sizes)}
+        for name, (rows, columns, shape) in both.items():
+            starts, columns, values = _csr(rows, columns, weights, shape)
             self._keep(f"{name}_starts", starts)
             self._keep(f"{name}_columns", columns)
-            self._keep(f"{name}_counts", counts.astype(numpy.float32))
-        # Rows of the outgoing entries, and the permutation from outgoing to incoming order.
-        rows = numpy.repeat(numpy.arange(size), numpy.diff(self.outgoing_starts.numpy()))
-        self._keep("outgoing_rows", rows)
-        self._keep("from_outgoing", numpy.lexsort((rows, self.outgoing_columns.numpy())))
-        degrees = numpy.bincount(numpy.asarray(targets, dtype=numpy.int64), minlength=size)
-        self._keep("degrees", numpy.maximum(degrees, 1).astype(numpy.float32))
+            self._keep(f"{name}_weights", values.astype(numpy.float32))
+
+    def extra_repr(self) -> str:
+        return f"{self.sizes[0]} to {self.sizes[1]} nodes, {self.edge_count} edges"
 
     def _keep(self, name: str, values: NDArray[Any]) -> None:
         self.register_buffer(name, torch.from_numpy(numpy.ascontiguousarray(values)), persistent=False)
@@ -58,10 +55,23 @@ class Adjacency(nn.Module):
         return _product(getattr(self, f"{side}_starts"), getattr(self, f"{side}_columns"), values, x)
 
     def sums(self, x: Tensor) -> Tensor:
-        """Returns the sum over incoming edges of `x` `[nodes, …]`."""
-        flat = x.reshape(self.size, -1)
+        """Returns the weighted sum over incoming edges of `x` `[sources, …]`, `[targets, …]`."""
+        flat = x.reshape(self.sizes[0], -1)
         # Not every backend has sparse products in half precision, and sums over many neighbours need more precision anyway.
-        return _Sums.apply(_wide(flat), self).to(x.dtype).reshape(x.shape)
+        return _Sums.apply(_wide(flat), self).to(x.dtype).reshape(self.sizes[1], *x.shape[1:])
+
+
+class Adjacency(Incidence):
+    """Directed edges over `size` nodes, with multiplicity; messages flow from source to target."""
+
+    def __init__(self, sources: NDArray[Any], targets: NDArray[Any], size: int) -> None:
+        super().__init__(sources, targets, numpy.ones(len(sources)), (size, size))
+        # Rows of the outgoing entries, and the permutation from outgoing to incoming order.
+        rows = numpy.repeat(numpy.arange(size), numpy.diff(self.outgoing_starts.numpy()))
+        self._keep("outgoing_rows", rows)
+        self._keep("from_outgoing", numpy.lexsort((rows, self.outgoing_columns.numpy())))
+        degrees = numpy.bincount(numpy.asarray(targets, dtype=numpy.int64), minlength=size)
+        self._keep("degrees", numpy.maximum(degrees, 1).astype(numpy.float32))
 
     def means(self, x: Tensor) -> Tensor:
         """Returns the mean over incoming edges of `x` `[nodes, width]`; 0 without edges."""
@@ -71,9 +81,14 @@ class Adjacency(nn.Module):
         """Returns `left[s] · right[t]` for every distinct edge s → t, in the order of `outgoing_*`."""
         return _Products.apply(_wide(left), _wide(right), self)
 
-    def reaches(self, changed: Tensor) -> Tensor:
-        """Returns the nodes with an incoming edge from a marked node; `changed` is a mask `[nodes, samples]`."""
-        return self.product("incoming", self.incoming_counts.float(), changed.float()) > 0
+    def leaving(self, nodes: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns the distinct edges that leave some nodes, `count` in all: the index into `nodes`, the target and the multiplicity."""
+        begin = self.outgoing_starts[nodes]
+        lengths = self.outgoing_starts[nodes + 1] - begin
+        index = torch.repeat_interleave(torch.arange(len(nodes), device=nodes.device), lengths, output_size=count)
+        first = lengths.cumsum(0) - lengths
+        edge = torch.arange(count, device=nodes.device) - first[index] + begin[index]
+        return index, self.outgoing_columns[edge], self.outgoing_weights[edge]
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -87,15 +102,14 @@ def _exactly(x: Tensor) -> Any:
 
 @torch.library.custom_op("knockout::sparse_product", mutates_args=())
 def _product(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
-    """Returns the product of a square CSR matrix and a dense matrix."""
-    size = len(x)
+    """Returns the product of a CSR matrix and a dense matrix."""
     with _exactly(x):
-        return torch.sparse_csr_tensor(starts, columns, values, (size, size), check_invariants=False) @ x
+        return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, len(x)), check_invariants=False) @ x
 
 
 @_product.register_fake
 def _(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
+    return x.new_empty(len(starts) - 1, x.shape[1])
 
 
 @torch.library.custom_op("knockout::edge_products", mutates_args=())
@@ -115,14 +129,14 @@ def _(rows: Tensor, columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 class _Sums(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, adjacency: Adjacency) -> Tensor:
+    def forward(ctx: Any, x: Tensor, adjacency: Incidence) -> Tensor:
         ctx.adjacency = adjacency
-        return adjacency.product("incoming", adjacency.incoming_counts.to(x.dtype), x)
+        return adjacency.product("incoming", adjacency.incoming_weights.to(x.dtype), x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         adjacency = ctx.adjacency
-        return adjacency.product("outgoing", adjacency.outgoing_counts.to(gradient.dtype), gradient.contiguous()), None
+        return adjacency.product("outgoing", adjacency.outgoing_weights.to(gradient.dtype), gradient.contiguous()), None
 
 
 class _Products(torch.autograd.Function):

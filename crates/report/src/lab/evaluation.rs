@@ -129,6 +129,10 @@ fn warning_sentence(Warning { name, defect, mse }: &Warning) -> String {
     let sentence = match defect {
         Defect::WorseThanMean => "warning: worse than predicting the mean training score",
         Defect::NoSignal => "warning: no signal found; it is not better than the mean training score",
+        Defect::TooGood => {
+            "warning: its Pearson is above the attainable one, or above the stack's by more than 0.2; \
+             check that no record of this part was trained on"
+        }
     };
     let (difference, low, high) = (mse.difference, mse.low, mse.high);
     format!("{name}: {sentence} (MSE {difference:+.4} [{low:+.4}, {high:+.4}])")

@@ -165,6 +165,16 @@ impl Fit {
         self
     }
 
+    /// Statistics of the scores that it is fitted to.
+    pub fn labels(&self) -> LabelStats {
+        self.labels
+    }
+
+    /// Predictions of the run whose residuals it is fitted to, one for every sample; `None` if it is fitted to the scores.
+    pub fn base(&self) -> Option<&[f64]> {
+        self.base.as_deref()
+    }
+
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config

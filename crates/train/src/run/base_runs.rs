@@ -3,7 +3,7 @@
 use super::folder::CHECKPOINTS;
 use super::{RunDescription, held_out};
 use crate::checkpoint::Checkpoints;
-use crate::config::{FromOptions, RESIDUALS_OF, START};
+use crate::config::{Config, FromOptions, RESIDUALS_OF, START};
 use crate::fit::Fit;
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
@@ -13,6 +13,7 @@ use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::MODELS;
 use knockout_solve::gene_factors;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Opens the runs that a new run names, each at its best state in validation. They must share its dataset and split.
 pub(super) fn open(options: &FromOptions, dataset: &Dataset, split: &Split) -> Result<BaseRuns> {
@@ -43,6 +44,16 @@ pub(super) fn open(options: &FromOptions, dataset: &Dataset, split: &Split) -> R
         base_runs.insert(name, path, Folder::at(run), checkpoint);
     }
     Ok(base_runs)
+}
+
+/// Returns the fit of a new run before its first step, and the runs that it builds on.
+pub(super) fn begin(mut config: Config, dataset: Arc<Dataset>) -> Result<(Fit, BaseRuns)> {
+    let split = Arc::new(config.split.apply(&dataset)?);
+    config.split = config.split.resolved(&split);
+    let base_runs = open(&config.from, &dataset, &split)?;
+    config.from.weights = base_runs.hashes();
+    let fit = apply(&base_runs, Fit::new(config, dataset, split)?)?;
+    Ok((fit, base_runs))
 }
 
 /// Prepares a fit before its first step: with the residuals of one base run, and started from the factors of another.

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
-use knockout_data::screen::{Dataset, Split};
+use knockout_data::screen::{Dataset, Part, Split};
 use knockout_engine::kernel::Isa;
 use knockout_ranks::Ranks;
 use std::collections::BTreeMap;
@@ -26,6 +26,54 @@ pub struct RunContext {
     pub commit: String,
     /// The processes that train it together; the first of them writes its folder.
     pub ranks: Ranks,
+    /// Rows of the dataset that it was trained on, if it was trained elsewhere.
+    pub adopted: Option<AdoptedRows>,
+}
+
+/// Rows that weights were trained on elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdoptedRows {
+    /// They were not recorded.
+    Unknown,
+    /// All of them are in the training part.
+    Trained(Vec<u32>),
+}
+
+/// Condition of a manifest that names the rows of an adopted run.
+const ADOPTED_ROWS: &str = "adopted_rows";
+
+impl AdoptedRows {
+    /// Checks that all rows are in the training part of the split.
+    pub fn check(&self, split: &Split) -> Result<()> {
+        let Self::Trained(rows) = self else { return Ok(()) };
+        for part in [Part::Test, Part::Val] {
+            let held_out = split.rows(part);
+            let count = rows.iter().filter(|row| held_out.binary_search(row).is_ok()).count();
+            if count > 0 {
+                let (name, all) = (part.name(), held_out.len());
+                return Err(Error::request(format!(
+                    "the weights were trained on {count} of {all} rows of the {name} part, so no score of this run would be of unseen \
+                     records; train on the training part of its split, for example with model.loader(\"train\")"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the value of the manifest's condition: the number of rows and the hash of the rows in ascending order.
+    fn condition(&self) -> String {
+        let Self::Trained(rows) = self else { return "unknown".to_owned() };
+        let mut rows = rows.clone();
+        rows.sort_unstable();
+        rows.dedup();
+        let bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        format!("{} rows, blake3 {}", rows.len(), blake3::hash(&bytes).to_hex())
+    }
+
+    /// Returns whether the rows of an adopted run are unknown.
+    pub fn are_unknown(manifest: &RunManifest) -> bool {
+        manifest.conditions.get(ADOPTED_ROWS).is_some_and(|rows| *rows == Self::Unknown.condition())
+    }
 }
 
 impl RunContext {
@@ -37,6 +85,7 @@ impl RunContext {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: "unknown".to_owned(),
             ranks: Ranks::alone(),
+            adopted: None,
         }
     }
 }
@@ -71,7 +120,7 @@ pub(super) fn start_folder(
             dataset_folder.display()
         )));
     };
-    let manifest = RunManifest {
+    let mut manifest = RunManifest {
         schema: 1,
         version: context.version.clone(),
         commit: context.commit.clone(),
@@ -85,6 +134,10 @@ pub(super) fn start_folder(
             ("precision".to_owned(), "f32".to_owned()),
         ]),
     };
+    if let Some(adopted) = &context.adopted {
+        adopted.check(split)?;
+        manifest.conditions.insert(ADOPTED_ROWS.to_owned(), adopted.condition());
+    }
     let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
     RunFolder::create_with(folder, start, |staged| {
         base_runs.copy_to(staged)?;

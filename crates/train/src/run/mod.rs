@@ -37,7 +37,7 @@ mod tensorboard;
 mod training;
 mod writer;
 
-pub use context::{RunContext, dataset_word, default_folder};
+pub use context::{AdoptedRows, RunContext, dataset_word, default_folder};
 pub use description::{RunDescription, other_dataset};
 pub use event::{End, Event};
 pub use folder::{RunFolder, Start};
@@ -251,6 +251,12 @@ impl Run {
             RunKind::Training(run) => run.stop_when(Box::new(wants_stop)),
             RunKind::Solving(run) => run.stop_when(Box::new(wants_stop)),
         }
+    }
+
+    /// Returns the model of a network's run before its first step, with the residuals and factors of the runs that it builds on. No
+    /// folder is created.
+    pub fn first_fit(config: Config, dataset: Arc<Dataset>) -> Result<Fit> {
+        base_runs::begin(config, dataset).map(|(fit, _)| fit)
     }
 
     /// Adopts weights that were trained elsewhere, as the result of one epoch: they are validated, the epoch's line is written and the

@@ -89,17 +89,14 @@ impl Training {
     pub(super) fn create(
         folder: &Folder,
         dataset: Arc<Dataset>,
-        mut config: Config,
+        config: Config,
         context: &RunContext,
     ) -> Result<Self> {
-        let split = Arc::new(config.split.apply(&dataset)?);
-        config.split = config.split.resolved(&split);
-        let base_runs = base_runs::open(&config.from, &dataset, &split)?;
-        config.from.weights = base_runs.hashes();
+        let (fit, base_runs) = base_runs::begin(config, dataset)?;
+        let (config, dataset, rows) = (fit.config(), fit.dataset(), fit.split().rows(Part::Train));
         let mut stores = Stores::default();
-        let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
-        let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
-        let fit = base_runs::apply(&base_runs, fit)?.on_ranks(context.ranks.clone())?;
+        let store = stores.for_run(config, &context.dataset_folder, dataset, rows)?;
+        let fit = fit.with_store(store.as_ref()).on_ranks(context.ranks.clone())?;
         agree(&fit)?;
         let (config, dataset) = (fit.config(), fit.dataset());
         let files = context.ranks.is_first().then(|| -> Result<RunFiles> {

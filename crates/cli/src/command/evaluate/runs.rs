@@ -13,7 +13,7 @@ use knockout_predict::predictions::Predictions;
 use knockout_predict::{Coverage, Intervals, stack_predictions};
 use knockout_report::lab::PriorKnowledge;
 use knockout_train::checkpoint::{Checkpoints, Slot};
-use knockout_train::run::{RunDescription, RunState, RunSummary, read_metrics};
+use knockout_train::run::{AdoptedRows, RunDescription, RunState, RunSummary, read_metrics};
 use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
@@ -60,6 +60,13 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
             )));
         };
         note_state(folder, ui)?;
+        if AdoptedRows::are_unknown(&run.manifest) {
+            ui.note(&format!(
+                "{} was trained elsewhere, and the rows that it was trained on are not recorded: it may have seen rows of this part; \
+                 adopt it with rows=, or with model.adopt",
+                folder.display()
+            ));
+        }
         let predictor = run.predictor(&checkpoint, &dataset, &split)?;
         let mut predictions =
             Predictions::new(&dataset, &split, part, &name, predictor.predict(sets.view())?);

@@ -235,6 +235,7 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
         ranks: ranks.clone(),
+        adopted: None,
     };
     Ok(Plan { folder, dataset, config, context })
 }

@@ -1,0 +1,78 @@
+"""What a GPU needs, tested without one: no wait for the device in a step, and a forward pass on tensors of a device that is not there."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import knockout
+import knockout.torch
+
+MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero, "transformer": knockout.torch.Transformer}
+CASES = [
+    ("dango", {}),
+    ("dango", {"model.alpha": "pre-then-post", "model.transition_epoch": 0}),
+    ("hetero", {}),
+    ("hetero", {"model.metabolism": "on", "model.dropout": 0.2}),
+    ("hetero", {"model.norm": "graph", "model.aggregation": "cross_attention", "model.combination": "gating"}),
+    ("hetero", {"model.dropout": 0.2, "model.noise": "independent", "model.loss": "supcr"}),
+    ("transformer", {}),
+]
+SMALL = {"model.width": 8, "batch": 12}
+#: Operators whose result the host reads, or whose shape depends on values.
+WAITS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "is_nonzero", "equal.default")
+
+
+@pytest.fixture(scope="module")
+def dataset(tiny: str) -> knockout.Dataset:
+    return knockout.Dataset(tiny)
+
+
+class Operators(TorchDispatchMode):
+    """The names of all operators."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def batch_of(model: knockout.torch.Model) -> dict[str, Any]:
+    return next(iter(knockout.torch.dataloader(model.loader(), model)))
+
+
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
+def test_no_step_waits_for_the_device(dataset: knockout.Dataset, name: str, settings: dict[str, Any]) -> None:
+    model = MODELS[name].from_dataset(dataset, settings={**SMALL, **settings})
+    batch = batch_of(model)
+    with Operators() as operators:
+        model(batch["genes"], batch["offsets"], model.targets(batch), plan=batch["plan"]).backward()
+    assert len(operators.names) > 100
+    assert [of for of in operators.names if any(wait in of for wait in WAITS)] == []
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
+def test_a_forward_pass_on_a_gpu_that_is_not_there(
+    dataset: knockout.Dataset, name: str, settings: dict[str, Any], half: bool
+) -> None:
+    model = MODELS[name].from_dataset(dataset, settings={**SMALL, **settings})
+    model._seen = None  # compares gene sets, of which a fake tensor has none
+    batch = batch_of(model)
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device="cuda")
+
+    with FakeTensorMode(), torch.autocast("cuda", torch.bfloat16, enabled=half):
+        state = {key: fake(value) for key, value in [*model.named_parameters(), *model.named_buffers()]}
+        plan = batch["plan"].moved(fake)
+        genes, offsets, targets = (fake(batch[key]) for key in ("genes", "offsets", "score"))
+        scores = torch.func.functional_call(model, state, (genes, offsets), {"plan": plan})
+        loss = torch.func.functional_call(model, state, (genes, offsets, targets), {"plan": plan})
+    assert scores.shape == (12,) and scores.device.type == "cuda"
+    assert loss.shape == () and loss.device.type == "cuda"

@@ -1,0 +1,79 @@
+"""Training with Lightning: the numbers of the program, ranks, checkpoints and runs."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import knockout
+import knockout.torch
+
+lightning = pytest.importorskip("lightning")
+import knockout.lightning  # noqa: E402
+
+SETTINGS = {"model.width": 8, "model.transition_epoch": 2, "batch": 300, "split.scheme": "gene-disjoint", "seed": 2}
+QUIET: dict[str, Any] = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+
+
+def trained(data: str, folder: Path, ranks: int, **options: Any) -> Any:
+    model = knockout.torch.Dango.from_dataset(knockout.Dataset(data), settings=SETTINGS)
+    module = knockout.lightning.Module(model, out=folder / "run")
+    strategy = {"strategy": "ddp_spawn", "devices": ranks} if ranks > 1 else {"devices": 1}
+    trainer = lightning.Trainer(
+        use_distributed_sampler=False, default_root_dir=folder, **{"max_epochs": 3, **QUIET, **strategy, **options}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trainer.fit(module, datamodule=knockout.lightning.DataModule(model))
+    return trainer, module
+
+
+def test_one_process_trains_as_the_program(tiny: str, tmp_path: Path) -> None:
+    trainer, module = trained(tiny, tmp_path, 1, enable_checkpointing=False)
+    run = knockout.train(tiny, "dango", out=tmp_path / "program", epochs=3, settings=SETTINGS)
+    lines = run.metrics("dict")
+    assert module.best is not None
+    best = int(numpy.argmax(lines["val.pearson"]))
+    assert module.best[0] == pytest.approx(lines["val.pearson"][best], abs=1e-3)
+    assert module.best[2] == pytest.approx(lines["train_loss"][best], rel=1e-3)
+    assert trainer.global_step == 3 * len(module.model.loader())
+    adopted = knockout.Run.open(tmp_path / "run")
+    found, expected = (of.evaluate(resamples=20, kind="dict")["pearson"][0] for of in (adopted, run))
+    assert found == pytest.approx(expected, abs=0.02)
+
+
+def test_two_ranks(tiny: str, tmp_path: Path) -> None:
+    """Two processes over gloo share every epoch, and rank 0 leaves a run."""
+    trained(tiny, tmp_path, 2, enable_checkpointing=False)
+    run = knockout.Run.open(tmp_path / "run")
+    assert run.config["split"]["scheme"] == "gene-disjoint"
+    # The metrics that Lightning saw are those of the whole validation part: the run's own validation has the same.
+    assert run.metrics("dict")["val.count"][0] == len(knockout.Dataset(tiny).split(**run.config["split"]).val)
+    begun = knockout.torch.Dango.from_dataset(knockout.Dataset(tiny), settings=SETTINGS).state_dict()
+    assert not numpy.array_equal(run.weights()["gene_embedding"], begun["gene_embedding"].numpy())
+
+
+def test_a_sampler_of_lightning_is_refused(tiny: str) -> None:
+    model = knockout.torch.Dango.from_dataset(knockout.Dataset(tiny), settings=SETTINGS)
+    data = knockout.lightning.DataModule(model)
+    trainer = lightning.Trainer(**QUIET, enable_checkpointing=False, devices=2, strategy="ddp_spawn")
+    data.trainer = trainer
+    with pytest.raises(knockout.RequestError, match="use_distributed_sampler=False"):
+        data.train_dataloader()
+
+
+def test_a_checkpoint_continues_to_the_same_weights(tiny: str, tmp_path: Path) -> None:
+    _, whole = trained(tiny, tmp_path / "whole", 1, enable_checkpointing=False)
+    trainer, _ = trained(tiny, tmp_path / "first", 1, max_epochs=1)
+    trainer.save_checkpoint(tmp_path / "state.ckpt")
+    model = knockout.torch.Dango.from_dataset(knockout.Dataset(tiny), settings=SETTINGS)
+    module = knockout.lightning.Module(model)
+    again = lightning.Trainer(max_epochs=3, enable_checkpointing=False, default_root_dir=tmp_path, **QUIET)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again.fit(module, datamodule=knockout.lightning.DataModule(model), ckpt_path=tmp_path / "state.ckpt")
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, module.model.state_dict()[name]), name
