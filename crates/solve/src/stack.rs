@@ -100,9 +100,9 @@ const GENE_FOLDS: usize = 6;
 /// The bits of folds of even number.
 const EVEN: u32 = 0x5555_5555;
 /// Standard errors by which a part must explain held-out records.
-const MIN_CERTAINTY: f64 = 2.5;
+const MIN_CERTAINTY: f64 = 2.0;
 /// The same where records share new genes or query pairs, which are few.
-const GROUP_CERTAINTY: f64 = 1.0;
+const GROUP_CERTAINTY: f64 = 0.0;
 
 impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
