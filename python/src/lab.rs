@@ -205,12 +205,13 @@ fn find_hits(
     let Outcome::Finished(summary) = outcome else {
         return Err(Fault::failure("the prediction was stopped"));
     };
-    let accuracy = RegimeAccuracy::of(&opened)?;
+    let accuracy = RegimeAccuracy::of(&opened, &candidates.orders())?;
     let (top, bottom) = (summary.extremes.top(), summary.extremes.bottom());
     let notes = HitNotes::new(&opened.dataset, Some(&opened.split), top.iter().chain(&bottom));
     let files = write_hits(folder.path(), &summary, genes, &notes)?;
     let document = PredictionDocument::of(&folder, &summary, genes, &notes, &accuracy, files);
-    let page = hits_page(&document, &folder, &summary, &opened, &Calibration::of(&opened)?);
+    let calibration = Calibration::of(&opened, &candidates.orders())?;
+    let page = hits_page(&document, &folder, &summary, &opened, calibration.as_ref());
     Page::of(page, &document)
 }
 

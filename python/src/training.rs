@@ -259,7 +259,8 @@ fn plan(
 ) -> Result<(PathBuf, Config, RunContext), Fault> {
     let config = Config::of(model, &dataset.cell, &keys)?;
     config.check(&dataset.cell)?;
-    let folder = out.unwrap_or_else(|| default_folder(config.model.name(), data_folder, config.seed));
+    let folder =
+        out.unwrap_or_else(|| default_folder(config.model.name(), data_folder, &config.split, config.seed));
     Ok((
         folder,
         config,

@@ -9,6 +9,7 @@ use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Part, Regime};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Where the accuracy of a regime comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -18,13 +19,17 @@ pub enum AccuracySource {
     TestPart,
     /// Folds of genes that were held out of the training part.
     GeneFolds,
+    /// Nothing is known: no training sample has as many genes.
+    OtherSizes,
     /// Nothing is known.
     Unknown,
 }
 
-/// The accuracy of a regime.
+/// The accuracy of a regime, for sets of one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RegimeAccuracy {
+    /// Genes of a set.
+    pub genes: usize,
     /// The regime.
     pub regime: Regime,
     /// Pearson's correlation.
@@ -47,17 +52,21 @@ const MOST_SLOW_RECORDS: usize = 5_000;
 const RESAMPLES: usize = 500;
 
 impl RegimeAccuracy {
-    /// Finds the accuracy of every regime: from the test part where it has the regime, otherwise from the folds of a run.
+    /// Finds the accuracy of every regime and of every size of sets: from the test part where it has such records, otherwise from the
+    /// folds of a run. A figure of another size of sets is never taken.
     ///
     /// A slow model does not predict a large test part again: predictions that `evaluate` left are read.
-    pub fn of(opened: &OpenRuns) -> Result<Vec<Self>> {
+    pub fn of(opened: &OpenRuns, orders: &[usize]) -> Result<Vec<Self>> {
         let OpenRuns { dataset, split, .. } = opened;
         let (samples, rows) = (&dataset.samples, split.rows(Part::Test));
         let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
+        let trained_orders = opened.trained_orders();
         let predictions = test_predictions(opened)?;
         let by_regime = trained.by_regime(samples, rows);
-        let of_test = |regime: Regime| {
+        let of_test = |genes: usize, regime: Regime| {
             let (records, predictions) = (by_regime.get(&regime)?, predictions.as_ref()?);
+            let has_size = |record: &&usize| samples.genes(rows[**record] as usize).len() == genes;
+            let records: Vec<usize> = records.iter().filter(has_size).copied().collect();
             let rows: Vec<u32> = records.iter().map(|&record| rows[record]).collect();
             let measured = MeasuredScores {
                 scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
@@ -69,6 +78,7 @@ impl RegimeAccuracy {
             let scheme = split.spec().scheme.name();
             let row = rows_of(&[model], &measured, scheme, Part::Test, &bootstrap).swap_remove(0);
             let found = Self {
+                genes,
                 regime,
                 pearson: row.metrics.pearson,
                 low: row.low,
@@ -78,8 +88,12 @@ impl RegimeAccuracy {
             };
             (rows.len() >= FEWEST_RECORDS).then_some(found)
         };
-        let of_regime = |regime: Regime| of_test(regime).unwrap_or_else(|| of_folds(opened, regime));
-        Ok(Regime::ALL.map(of_regime).to_vec())
+        let of_size = |&genes: &usize| {
+            Regime::ALL.map(|regime| {
+                of_test(genes, regime).unwrap_or_else(|| of_folds(opened, &trained_orders, genes, regime))
+            })
+        };
+        Ok(orders.iter().flat_map(of_size).collect())
     }
 }
 
@@ -98,21 +112,32 @@ fn test_predictions(opened: &OpenRuns) -> Result<Option<Vec<f64>>> {
     Ok(kept.filter(|kept| kept.rows == rows).map(|kept| kept.predictions))
 }
 
-/// The accuracy that training estimated by folds of genes.
-fn of_folds(opened: &OpenRuns, regime: Regime) -> RegimeAccuracy {
+/// The accuracy that training estimated by folds of genes, if all its samples have this size.
+fn of_folds(
+    opened: &OpenRuns,
+    trained_orders: &BTreeSet<usize>,
+    genes: usize,
+    regime: Regime,
+) -> RegimeAccuracy {
     let numbers = match &opened.runs[..] {
-        [run] => Some(&run.weights().state.numbers),
+        [run] if trained_orders.iter().eq([&genes]) => Some(&run.weights().state.numbers),
         _ => None,
     };
     let number =
         |name: &str| numbers?.get(&format!("regimes.{}.{name}", regime.name())).map(|number| number.0);
     let pearson = number("pearson");
+    let source = match pearson {
+        Some(_) => AccuracySource::GeneFolds,
+        None if !trained_orders.contains(&genes) => AccuracySource::OtherSizes,
+        None => AccuracySource::Unknown,
+    };
     RegimeAccuracy {
+        genes,
         regime,
         pearson,
         low: number("low"),
         high: number("high"),
         records: number("records").map_or(0, |records| records as usize),
-        source: if pearson.is_some() { AccuracySource::GeneFolds } else { AccuracySource::Unknown },
+        source,
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.
 
-use crate::OpenRun;
 use crate::candidates::repeated_gene;
+use crate::{OpenRun, Scores};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Edge, GeneSets, Network, SelfLoops};
 use knockout_data::screen::{Dataset, Part, Split};
@@ -33,6 +33,8 @@ pub struct Explanation {
     pub genes: Vec<GeneName>,
     /// In the scores' units.
     pub prediction: f64,
+    /// Standard deviation; `None` if the model has none, or none for sets of this size.
+    pub sd: Option<f64>,
     /// The measured score, where the dataset has one, and its part.
     pub measured: Option<Measured>,
     /// Terms that add up to the prediction.
@@ -45,9 +47,9 @@ pub struct Explanation {
     pub neighbours: Vec<Neighbour>,
     /// Measured samples that share most with the set.
     pub nearest: Vec<Nearby>,
-    /// How the model does on test samples that share a gene with the set.
+    /// How the model does on test samples of the same size that share a gene with the set.
     pub nearby: Reliability,
-    /// How the model does on the whole test part.
+    /// How the model does on all test samples of the same size.
     pub overall: Reliability,
     /// Edges among the genes and neighbours above, for a drawing.
     pub edges: Vec<DrawnEdge>,
@@ -191,6 +193,7 @@ impl OpenRun {
             schema: 1,
             genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
             prediction,
+            sd: self.deviation(&set)?,
             measured: measured
                 .map(|row| Measured { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
             parts: self.terms(&set, prediction, cell)?,
@@ -198,14 +201,22 @@ impl OpenRun {
             networks,
             neighbours,
             nearest: self.nearest(&set, dataset, &parts_of_rows, detail.nearest)?,
-            nearby: self.reliability(dataset, split, Some(&set))?,
-            overall: self.reliability(dataset, split, None)?,
+            nearby: self
+                .reliability(dataset, split, &set, |genes| genes.iter().any(|gene| set.contains(gene)))?,
+            overall: self.reliability(dataset, split, &set, |_| true)?,
             edges: drawn_edges(cell, &used, &drawn),
         })
     }
 
     fn predict_one(&self, set: &[u32]) -> Result<f64> {
         Ok(self.predictor().predict([set].into_iter().collect::<GeneSets>().view())?[0])
+    }
+
+    /// Returns the standard deviation of the prediction, if it is known.
+    fn deviation(&self, set: &[u32]) -> Result<Option<f64>> {
+        let mut scores = Scores::default();
+        self.scorer().score([set].into_iter().collect::<GeneSets>().view(), &mut scores)?;
+        Ok(scores.sd.map(|sd| sd[0]).filter(|sd| sd.is_finite()))
     }
 
     /// Networks of the cell that the model's configuration names; all where it names none.
@@ -409,16 +420,23 @@ impl OpenRun {
         Ok(found.iter().zip(predictions).map(nearby).collect())
     }
 
-    /// How predictions of the test part do: of samples that share a gene with `near`, or of all.
-    fn reliability(&self, dataset: &Dataset, split: &Split, near: Option<&[u32]>) -> Result<Reliability> {
+    /// Measures predictions of the test samples that have as many genes as the set and are wanted.
+    fn reliability(
+        &self,
+        dataset: &Dataset,
+        split: &Split,
+        set: &[u32],
+        is_wanted: impl Fn(&[u32]) -> bool,
+    ) -> Result<Reliability> {
         let samples = &dataset.samples;
         let is_near = |row: &&u32| {
-            near.is_none_or(|set| samples.genes(**row as usize).iter().any(|gene| set.contains(gene)))
+            let genes = samples.genes(**row as usize);
+            genes.len() == set.len() && is_wanted(genes)
         };
         let rows: Vec<u32> = split.rows(Part::Test).iter().filter(is_near).copied().collect();
         let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
         let measured: Vec<f64> = rows.iter().map(|&row| samples.scores()[row as usize]).collect();
-        let mut scores = crate::Scores::default();
+        let mut scores = Scores::default();
         self.scorer().score(sets.view(), &mut scores)?;
         let mean = self.labels().mean;
         let same = scores.mean.iter().zip(&measured).filter(|(a, b)| (**a > mean) == (**b > mean)).count();

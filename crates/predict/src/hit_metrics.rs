@@ -78,7 +78,7 @@ pub struct HitMetrics {
 /// Predictions whose precision is given.
 const K: usize = 100;
 /// Fewest records of a gene whose profile counts.
-const FEWEST_OF_PROFILE: usize = 30;
+pub(crate) const FEWEST_OF_PROFILE: usize = 30;
 /// Resamples are limited: these figures cost more than a correlation.
 const MOST_RESAMPLES: usize = 500;
 /// Figures that are resampled: AUPRC and AUROC of negatives and positives, precision, sign, slope.

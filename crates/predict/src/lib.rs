@@ -58,7 +58,7 @@ mod top;
 mod validation;
 
 pub use accuracy::{AccuracySource, RegimeAccuracy};
-pub use calibration::Calibration;
+pub use calibration::{Calibration, GeneAccuracy};
 pub use candidates::{Candidates, Choice, Filters};
 pub use coverage::{Coverage, IntervalShares, Intervals, RegimeCoverage};
 pub use folder::{Folder, MANIFEST, PREDICTIONS};

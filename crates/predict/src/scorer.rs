@@ -9,7 +9,7 @@ use crate::RunEntry;
 use crate::candidates::nothing_to_predict;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSetsRef;
-use knockout_data::screen::{Dataset, LabelStats, Split};
+use knockout_data::screen::{Dataset, LabelStats, Part, Split};
 use knockout_models::{FixedScorer, MODELS};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Scores {
     /// One for each set.
     pub mean: Vec<f64>,
-    /// Standard deviations, one for each set; `None` where the scorer knows none.
+    /// Standard deviations, one for each set, NaN for sets of a size that training does not have; `None` where the scorer knows none.
     pub sd: Option<Vec<f64>>,
 }
 
@@ -67,6 +67,7 @@ pub struct OpenRun {
     description: RunDescription,
     weights: Checkpoint,
     predictor: Predictor,
+    trained_orders: BTreeSet<usize>,
 }
 
 /// Runs of one dataset.
@@ -114,6 +115,11 @@ impl OpenRuns {
         opened.ok_or_else(|| nothing_to_predict("no run was named"))
     }
 
+    /// Returns the sizes of the sets in the training part.
+    pub fn trained_orders(&self) -> BTreeSet<usize> {
+        trained_orders(&self.dataset, &self.split)
+    }
+
     /// A scorer of all runs together.
     pub fn scorer(&self) -> Ensemble<'_> {
         Ensemble { members: self.runs.iter().map(OpenRun::scorer).collect() }
@@ -149,7 +155,8 @@ impl OpenRun {
             step: checkpoint.state.position.step,
             weights_hash: checkpoint.weights_hash.clone(),
         };
-        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
+        let trained_orders = trained_orders(dataset, split);
+        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor, trained_orders })
     }
 
     /// Returns the description of the run.
@@ -175,7 +182,8 @@ impl OpenRun {
     /// The scorer of the checkpoint: its model's fixed tables where it has them, its forward pass otherwise.
     pub fn scorer(&self) -> Box<dyn Scorer + '_> {
         let Some(model) = self.predictor.model() else {
-            return Box::new(Solved { predictor: &self.predictor });
+            let (predictor, trained_orders) = (&self.predictor, &self.trained_orders);
+            return Box::new(Solved { predictor, trained_orders });
         };
         match model.fixed().filter(|_| !self.predictor.builds_on_others()) {
             Some(fixed) => Box::new(Fixed {
@@ -188,15 +196,27 @@ impl OpenRun {
     }
 }
 
+/// Returns the sizes of the sets in the training part.
+fn trained_orders(dataset: &Dataset, split: &Split) -> BTreeSet<usize> {
+    split.rows(Part::Train).iter().map(|&row| dataset.samples.genes(row as usize).len()).collect()
+}
+
 /// A solved model: sums over a row or two of tables, with a deviation of its own.
 struct Solved<'a> {
     predictor: &'a Predictor,
+    trained_orders: &'a BTreeSet<usize>,
 }
 
 impl Scorer for Solved<'_> {
     fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
         out.sd = self.predictor.deviations(sets);
+        // Deviations are calibrated on sets of the sizes that training has.
+        for (sd, set) in out.sd.iter_mut().flatten().zip(sets.iter()) {
+            if !self.trained_orders.contains(&set.len()) {
+                *sd = f64::NAN;
+            }
+        }
         Ok(())
     }
 

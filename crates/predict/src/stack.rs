@@ -40,7 +40,7 @@ pub fn stack_predictions(
     }
     let records = |part| Records::of(samples, split.rows(part));
     let (train, val) = (records(Part::Train), records(Part::Val));
-    let problem = Problem { cell, train: &train, val: &val };
+    let problem = Problem::new(cell, &train, &val);
     let solution = options.solve(problem, observer)?;
     // If the folder cannot be written, the stack is solved again next time.
     save_tensors(&kept, &name, &solution.tensors()).ok();

@@ -26,6 +26,8 @@ pub(crate) struct Additive {
     pub(crate) covariates: Vec<Choice>,
 }
 
+/// Name of the penalty among the choices.
+pub(crate) const ALPHA: &str = "additive.alpha";
 /// Tensor of `is_known`; stored only if it does not follow from the gene effects (0 means unknown).
 const KNOWN: &str = "additive.known";
 
@@ -42,7 +44,10 @@ impl Additive {
             Design::from_sets(indicators, gene_count + column.len())
         };
         let (train, val) = (design(problem.train.sets.view()), design(problem.val.sets.view()));
-        let ridge = Ridge::fit_best(&train, &problem.train.scores, &val, &problem.val.scores)?;
+        let ridge = match problem.setting(ALPHA) {
+            Some(alpha) => Ridge::fit_one(&train, &problem.train.scores, alpha)?,
+            None => Ridge::fit_best(&train, &problem.train.scores, &val, &problem.val.scores)?,
+        };
         let effect = |column: usize| ridge.coefficients[column] as f32;
         let mut genes: Vec<f32> = (0..gene_count).map(effect).collect();
         let mut effects: Vec<GeneEffect> =

@@ -9,7 +9,7 @@
 //! distribution. The reported coverage is cross-fitted: each half of the validation part is counted with the fit of the other half.
 
 use crate::least_squares::non_negative_least_squares;
-use crate::model::{Choice, Records};
+use crate::model::{Choice, Problem, Records};
 use crate::tensor::{Tensor, find, find_vector};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneSetsRef;
@@ -129,13 +129,22 @@ impl VarianceFit {
 }
 
 impl DeviationModel {
-    /// Fits the variance to the errors on the validation part, given the model variance of each of its sets.
+    /// Fits the variance to the errors on the validation part, given the model variance of each of its sets; takes a fit that was
+    /// chosen before.
     pub(crate) fn fit(
         gene_noise: GeneNoise,
-        val: &Records,
+        problem: Problem<'_>,
+        prefix: &str,
         predictions: &[f64],
         model_variances: &[f64],
     ) -> Self {
+        let chosen = |name: &str| problem.setting(&format!("{prefix}.deviation.{name}"));
+        if let (Some(noise), Some(variance), Some(wide)) = (chosen("noise"), chosen("doubt"), chosen("wide"))
+        {
+            let (noise, model_variance, wide) = ((noise * noise) as f32, variance as f32, wide as f32);
+            return Self { gene_noise, noise, model_variance, wide, ..Self::default() };
+        }
+        let val = problem.val;
         let records = val.sets.view().iter().zip(model_variances).zip(predictions.iter().zip(&val.scores));
         let errors: Vec<ValidationError> = records
             .map(|((set, &model_variance), (prediction, score))| ValidationError {
@@ -169,6 +178,14 @@ impl DeviationModel {
             (noise + f64::from(self.model_variance) * model_variance).max(0.0).sqrt()
         };
         sets.iter().zip(model_variances).map(deviation).collect()
+    }
+
+    /// Returns the standard deviation of a pair whose new genes were held out, given its model variance.
+    pub(crate) fn of_held_out(&self, set: &[u32], is_new: [bool; 2], model_variance: f64) -> f64 {
+        let known: Vec<u32> =
+            set.iter().zip(is_new).filter(|(_, is_new)| !is_new).map(|(&gene, _)| gene).collect();
+        let noise = f64::from(self.noise) * self.gene_noise.of_set(&known);
+        (noise + f64::from(self.model_variance) * model_variance).max(0.0).sqrt()
     }
 
     /// Returns how many standard deviations cover 95 % of the errors.

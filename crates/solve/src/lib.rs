@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`LowRankOptions`] | a ridge over genes and query pairs, and low-rank completion of its residuals |
 //! | [`NetworkKernelOptions`] | a Gaussian process over the cell's networks; also predicts genes without training records |
-//! | [`StackOptions`] | the weighted sum of both, of profile neighbours and of a profile kernel |
+//! | [`StackOptions`] | the weighted sum of both, of profile neighbours, of a profile kernel and of boosted trees |
 //!
 //! The options of a model implement [`SolvedOptions`]. [`SolvedOptions::solve`] takes a [`Problem`], which is a cell with the [`Records`]
 //! of a training and a validation part, and returns a [`Solution`]. The solution predicts scores with standard deviations, and its
@@ -32,7 +32,7 @@
 //! let [train, val] = parts;
 //!
 //! let options = LowRankOptions::default();
-//! let solution = options.solve(Problem { cell: &cell, train: &train, val: &val }, &mut ())?;
+//! let solution = options.solve(Problem::new(&cell, &train, &val), &mut ())?;
 //! let pair: GeneSets = [&[3, 8][..]].into_iter().collect();
 //! let prediction = solution.predict(pair.view())[0];
 //! assert!((prediction - (effect(3) + effect(8))).abs() < 0.5);
@@ -55,6 +55,7 @@ mod low_rank;
 mod matrix;
 mod model;
 mod network_kernel;
+mod pair_features;
 mod pair_products;
 mod process;
 mod profile;
@@ -62,12 +63,16 @@ mod recalibrated;
 pub mod ridge;
 mod stack;
 mod tensor;
+mod tree_part;
+mod trees;
 
 pub use error::no_training_samples;
 pub use factors::{GeneFactors, gene_factors};
 pub use least_squares::StackWeights;
 pub use low_rank::LowRankOptions;
-pub use model::{Choice, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting};
+pub use model::{
+    Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting,
+};
 pub use network_kernel::NetworkKernelOptions;
 pub use profile::ProfileOptions;
 pub use recalibrated::{Recalibrated, Solve, recalibrate};

@@ -39,9 +39,21 @@ pub struct Problem<'a> {
     pub train: &'a Records,
     /// The records that settings are chosen on.
     pub val: &'a Records,
+    /// Choices of a solution of nearly the same records. Settings among them are used as they are instead of being searched.
+    pub settings: &'a [Choice],
 }
 
-impl Problem<'_> {
+impl<'a> Problem<'a> {
+    /// Creates a problem whose settings are all to be chosen.
+    pub fn new(cell: &'a Cell, train: &'a Records, val: &'a Records) -> Self {
+        Self { cell, train, val, settings: &[] }
+    }
+
+    /// Returns a setting that was chosen before.
+    pub(crate) fn setting(&self, name: &str) -> Option<f64> {
+        self.settings.iter().find(|choice| choice.name == name).map(|choice| choice.value)
+    }
+
     /// Rejects parts that are empty or have equal scores only.
     pub fn check(&self) -> Result<(), Error> {
         let is_constant = |scores: &[f64]| scores.windows(2).all(|pair| pair[0] == pair[1]);
@@ -111,6 +123,21 @@ pub trait SolveObserver {
 /// Ignores all progress.
 impl SolveObserver for () {}
 
+/// A training record that was held out, with the prediction of a solution without it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeldOutRecord {
+    /// The genes of the pair.
+    pub genes: [u32; 2],
+    /// Whether each gene was held out with all its records.
+    pub is_new: [bool; 2],
+    /// The score.
+    pub score: f64,
+    /// The prediction.
+    pub prediction: f64,
+    /// Its standard deviation before calibration.
+    pub sd: f64,
+}
+
 /// A solved model.
 pub trait Solution: Send + Sync {
     /// Predicts a score for each set of deleted genes.
@@ -129,6 +156,11 @@ pub trait Solution: Send + Sync {
     /// Returns how many standard deviations cover 95 % of new measurements of each set.
     fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         self.wide_interval().map(|wide| vec![wide; sets.len()])
+    }
+
+    /// Returns training records that the solver held out, where it did.
+    fn held_out(&self) -> &[HeldOutRecord] {
+        &[]
     }
 
     /// Returns everything that [`SolvedOptions::load`] needs beside the options and the cell.

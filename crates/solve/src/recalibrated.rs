@@ -1,18 +1,20 @@
 //! Standard deviations that hold in every regime and for strong predictions.
 //!
 //! A model calibrates its deviations over the whole validation part. Strong predictions err more than that, and predictions for new
-//! genes do too. Here the variance becomes `own * sd^2 + prediction * p^2`, with the model's own deviation `sd` and its prediction `p`.
+//! genes do too. Here the variance becomes `own * sd^2 + prediction * p^2`, with the model's own deviation `sd` and its prediction `p`
+//! around the mean training score. Folds take the settings of the solution.
 //! Both factors are fitted for each regime: to errors on the validation part, and to errors on folds of genes that are held out of the
 //! training part. The deviation is then scaled until it covers 68.3 % of the errors of the regime, and the 95 % interval is fitted
 //! likewise. The folds also estimate the accuracy for new genes.
 
+use crate::error::bad_tensor;
 use crate::least_squares::non_negative_least_squares;
-use crate::model::{Choice, Problem, Records, Solution, SolveObserver};
+use crate::model::{Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_base::random::Rng;
 use knockout_base::stats::bootstrap::{Bootstrap, Resampling, SharedUnits, Statistic};
-use knockout_base::stats::pearson;
+use knockout_base::stats::{mean, pearson};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::Regime;
 
@@ -26,6 +28,8 @@ const FEWEST_GENES: usize = 40;
 const MOST_RECORDS: usize = 1_000_000;
 /// Of so many records of known genes, a fold holds out one, where the validation part has none.
 const RECORDS_PER_HELD_OUT: usize = 20;
+/// Squares of predictions below this share of the variance are rounding.
+const NEGLIGIBLE: f64 = 1e-9;
 /// Errors below which a regime has no fit of its own.
 const FEWEST_ERRORS: usize = 200;
 /// Resamples of the intervals of the accuracy.
@@ -33,6 +37,8 @@ const RESAMPLES: usize = 200;
 /// Probability within one standard deviation of a normal distribution, and of the wide interval.
 const WITHIN: [f64; 2] = [0.682_689, 0.95];
 
+/// Beginning of the names of weights that only sets of known genes have.
+const KNOWN_WEIGHT: &str = "stack.weight.";
 const FITS: &str = "regimes.deviations";
 const TRAINED: &str = "regimes.trained";
 
@@ -44,6 +50,8 @@ pub struct Recalibrated {
     inner: Box<dyn Solution>,
     is_trained: Vec<bool>,
     fits: [RegimeFit; 3],
+    /// The mean training score; 0 in solutions of earlier versions.
+    centre: f32,
     accuracy: Vec<Choice>,
 }
 
@@ -60,6 +68,7 @@ struct RegimeFit {
 struct CheckedError {
     size: f64,
     sd: f64,
+    /// The prediction around the mean training score.
     prediction: f64,
 }
 
@@ -82,7 +91,9 @@ impl RegimeFit {
         let (mut gram, mut moments) = (vec![0.0; 4], vec![0.0; 2]);
         for error in errors {
             // Relative to a rough variance; otherwise the strongest predictions would dominate.
-            let features = [error.sd * error.sd, error.prediction * error.prediction];
+            let (own, square) = (error.sd * error.sd, error.prediction * error.prediction);
+            // What rounding leaves of a constant prediction decides nothing.
+            let features = [own, if square > NEGLIGIBLE * own { square } else { 0.0 }];
             let scale = 1.0 / (features[0] + 0.2 * features[1]).max(f64::MIN_POSITIVE);
             let target = error.size * error.size * scale;
             for i in 0..2 {
@@ -127,6 +138,11 @@ fn select(records: &Records, is_wanted: impl Fn(usize, &[u32]) -> bool) -> Recor
     found
 }
 
+/// Returns whether a choice is the weight of a part of a stack in sets of known genes.
+fn is_of_known_genes(choice: &Choice) -> bool {
+    choice.name.starts_with(KNOWN_WEIGHT)
+}
+
 /// Calibrates the deviations of a solution by regime; returns the solution as it is if it has none or too little is known.
 pub fn recalibrate(
     solve: Solve<'_>,
@@ -135,20 +151,28 @@ pub fn recalibrate(
     observer: &mut dyn SolveObserver,
 ) -> Result<Box<dyn Solution>, Error> {
     let is_trained = trained_genes(problem.train, problem.cell.genes().len());
+    let centre = mean(&problem.train.scores);
     let mut held_out: [HeldOut; 3] = Default::default();
-    if !check(&*solution, problem.val, &is_trained, &mut held_out) {
+    if !check(&*solution, problem.val, (&is_trained, centre), &mut held_out) {
         return Ok(solution);
     }
     let needs_known = held_out[0].errors.len() < FEWEST_ERRORS;
-    for fold in folds(problem, &is_trained, needs_known) {
+    let mut settings = solution.choices();
+    if !needs_known {
+        // Only records of new genes are held out, which parts of known genes alone do not predict.
+        settings.iter_mut().filter(|choice| is_of_known_genes(choice)).for_each(|choice| choice.value = 0.0);
+    }
+    add_held_out(solution.held_out(), needs_known, centre, is_trained.len(), &mut held_out);
+    let has_held_out = !solution.held_out().is_empty();
+    for fold in folds(problem, &is_trained, needs_known).filter(|_| !has_held_out) {
         let val = select(problem.val, |_, set| set.iter().all(|&gene| fold.is_kept[gene as usize]));
-        let of_fold = Problem { train: &fold.train, val: &val, ..problem };
+        let of_fold = Problem { train: &fold.train, val: &val, settings: &settings, ..problem };
         if of_fold.check().is_err() {
             continue;
         }
         let solved = solve(of_fold, observer)?;
         let is_trained = trained_genes(&fold.train, is_trained.len());
-        check_fold(&*solved, &fold.held_out, &is_trained, &mut held_out);
+        check_fold(&*solved, &fold.held_out, (&is_trained, centre), &mut held_out);
     }
     let Some(known) = held_out.iter().find_map(|held_out| RegimeFit::new(&held_out.errors)) else {
         return Ok(solution);
@@ -162,7 +186,7 @@ pub fn recalibrate(
     let by_regime = Regime::ALL.iter().zip(&held_out);
     let accuracy =
         by_regime.flat_map(|(&regime, held_out)| accuracy(regime, held_out, is_trained.len())).collect();
-    Ok(Box::new(Recalibrated { accuracy, inner: solution, is_trained, fits }))
+    Ok(Box::new(Recalibrated { accuracy, inner: solution, is_trained, fits, centre: centre as f32 }))
 }
 
 /// One fold: genes that are held out, and records of known genes where the validation part has none.
@@ -204,23 +228,28 @@ fn folds<'p>(
 fn check(
     solution: &dyn Solution,
     records: &Records,
-    is_trained: &[bool],
+    (is_trained, centre): (&[bool], f64),
     held_out: &mut [HeldOut; 3],
 ) -> bool {
     let sets = records.sets.view();
     let Some(deviations) = solution.deviations(sets) else { return false };
     let predictions = solution.predict(sets);
     for (index, set) in sets.iter().enumerate() {
-        let (prediction, score) = (predictions[index], records.scores[index]);
-        let error = CheckedError { size: (score - prediction).abs(), sd: deviations[index], prediction };
+        let size = (records.scores[index] - predictions[index]).abs();
+        let error = CheckedError { size, sd: deviations[index], prediction: predictions[index] - centre };
         held_out[Regime::of(set, is_trained) as usize].errors.push(error);
     }
     true
 }
 
 /// Adds the errors of a fold, and its records for the accuracy.
-fn check_fold(solution: &dyn Solution, records: &Records, is_trained: &[bool], held_out: &mut [HeldOut; 3]) {
-    check(solution, records, is_trained, held_out);
+fn check_fold(
+    solution: &dyn Solution,
+    records: &Records,
+    (is_trained, centre): (&[bool], f64),
+    held_out: &mut [HeldOut; 3],
+) {
+    check(solution, records, (is_trained, centre), held_out);
     let sets = records.sets.view();
     let predictions = solution.predict(sets);
     let genes = is_trained.len() as u32;
@@ -230,6 +259,29 @@ fn check_fold(solution: &dyn Solution, records: &Records, is_trained: &[bool], h
         of_regime.units.push(set.iter().map(unit).collect());
         of_regime.predictions.push(predictions[index]);
         of_regime.scores.push(records.scores[index]);
+    }
+}
+
+/// Adds records that the solver held out, those of known genes only where they are needed.
+fn add_held_out(
+    records: &[HeldOutRecord],
+    needs_known: bool,
+    centre: f64,
+    gene_count: usize,
+    held_out: &mut [HeldOut; 3],
+) {
+    for &HeldOutRecord { genes, is_new, score, prediction, sd } in records {
+        let new = is_new.iter().filter(|&&is_new| is_new).count();
+        if new == 0 && !needs_known {
+            continue;
+        }
+        let of_regime = &mut held_out[new];
+        let size = (score - prediction).abs();
+        of_regime.errors.push(CheckedError { size, sd, prediction: prediction - centre });
+        let unit = |(gene, is_new): (u32, bool)| if is_new { gene_count as u32 + gene } else { gene };
+        of_regime.units.push(genes.into_iter().zip(is_new).map(unit).collect());
+        of_regime.predictions.push(prediction);
+        of_regime.scores.push(score);
     }
 }
 
@@ -261,7 +313,12 @@ impl Recalibrated {
         if !has(tensors, FITS) {
             return Ok(inner);
         }
-        let numbers: [f32; 9] = find(tensors, FITS)?.array()?;
+        let stored = &find(tensors, FITS)?.values;
+        let (numbers, centre) = match stored.split_last_chunk::<1>() {
+            Some((numbers, &[centre])) if numbers.len() == 9 => (numbers, centre),
+            _ if stored.len() == 9 => (&stored[..], 0.0),
+            _ => return Err(bad_tensor(FITS)),
+        };
         let fit = |regime: usize| RegimeFit {
             own: numbers[3 * regime],
             prediction: numbers[3 * regime + 1],
@@ -269,7 +326,7 @@ impl Recalibrated {
         };
         let trained = find_vector(tensors, TRAINED, gene_count)?;
         let is_trained = trained.iter().map(|&flag| flag > 0.0).collect();
-        Ok(Box::new(Self { inner, is_trained, fits: [0, 1, 2].map(fit), accuracy: Vec::new() }))
+        Ok(Box::new(Self { inner, is_trained, fits: [0, 1, 2].map(fit), centre, accuracy: Vec::new() }))
     }
 
     fn fit(&self, set: &[u32]) -> &RegimeFit {
@@ -286,7 +343,8 @@ impl Solution for Recalibrated {
         let deviations = self.inner.deviations(sets)?;
         let predictions = self.inner.predict(sets);
         let own = sets.iter().zip(deviations.iter().zip(predictions));
-        Some(own.map(|(set, (&sd, prediction))| self.fit(set).deviation(sd, prediction)).collect())
+        let centre = f64::from(self.centre);
+        Some(own.map(|(set, (&sd, prediction))| self.fit(set).deviation(sd, prediction - centre)).collect())
     }
 
     fn wide_interval(&self) -> Option<f64> {
@@ -299,7 +357,8 @@ impl Solution for Recalibrated {
 
     fn tensors(&self) -> Vec<Tensor> {
         let mut tensors = self.inner.tensors();
-        let numbers = self.fits.iter().flat_map(|fit| [fit.own, fit.prediction, fit.wide]).collect();
+        let fits = self.fits.iter().flat_map(|fit| [fit.own, fit.prediction, fit.wide]);
+        let numbers = fits.chain([self.centre]).collect();
         tensors.push(Tensor::vector(FITS, numbers));
         let flags = self.is_trained.iter().map(|&is_trained| f32::from(u8::from(is_trained)));
         tensors.push(Tensor::vector(TRAINED, flags.collect()));

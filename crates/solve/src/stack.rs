@@ -1,23 +1,32 @@
-//! The stack: a weighted sum of the additive part, low rank, network kernel, profile neighbours and profile kernel.
+//! The stack: a weighted sum of the additive part, low rank, network kernel, profile neighbours, profile kernel and boosted trees.
 //!
-//! The weights are fitted by non-negative least squares on the validation part, which no part was fitted to. Sets with a cell in the grid
-//! and others have weights of their own: only the additive part and the network kernel predict the others. The weights are used if they
-//! predict held-out validation records better than the additive part alone, and that if it predicts them better than the mean.
+//! The weights are fitted by non-negative least squares on the validation part, which no part was fitted to, around the mean training
+//! score. Sets with a cell in the grid and others have weights of their own: only the additive part and the network kernel predict the
+//! others. The weights are used if they predict held-out validation records better than the additive part alone, and that if it
+//! predicts them better than the mean training score. Otherwise the simpler one is the answer.
 
 use crate::additive_fit::AdditiveFit;
 use crate::covariates;
 use crate::deviation::{DeviationModel, GeneNoise};
-use crate::least_squares::StackWeights;
+use crate::error::bad_tensor;
+use crate::grid::{Grid, RowKey};
+use crate::least_squares::non_negative_least_squares;
 use crate::low_rank::{LowRank, LowRankOptions};
-use crate::model::{Choice, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting};
+use crate::model::{
+    Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting,
+};
 use crate::network_kernel::{KernelScratch, NetworkKernel, NetworkKernelOptions};
+use crate::pair_features::PairFeatures;
 use crate::pair_products::{PairForm, PairProducts};
 use crate::profile::{ProfileOptions, ProfileParts, WantedParts};
 use crate::tensor::{Tensor, find, has};
+use crate::tree_part::{OutOfFold, TreePart};
 use knockout_base::error::Error;
+use knockout_base::random::Rng;
 use knockout_base::stats::{mean, pearson};
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A part that a stack can be solved without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +40,8 @@ pub enum StackPart {
     ProfileNeighbours,
     /// The Gaussian process over profiles.
     ProfileKernel,
+    /// Boosted trees over the other parts and figures of the genes, for screens of pairs.
+    Trees,
 }
 
 /// Options of the stack: its parts and their options.
@@ -62,16 +73,36 @@ impl Default for StackOptions {
     }
 }
 
-const PARTS: usize = 5;
+const PARTS: usize = 6;
+/// Parts beside the trees, which are grown on them.
+const TRUNK: usize = 5;
 const PART_NAMES: [&str; PARTS] =
-    ["additive", "low_rank", "network_kernel", "profile_neighbours", "profile_kernel"];
+    ["additive", "low_rank", "network_kernel", "profile_neighbours", "profile_kernel", "trees"];
 /// Features that amplitudes are expected from by default, where a dataset has them.
 const AMPLITUDES: [&str; 2] = ["fitness", "essential"];
+/// 1 for parts that predict scores, 0 for those that predict residuals.
+const IS_SCORE: [f64; PARTS] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
+/// Beginnings of the names of the weights among the choices.
+const WEIGHT: &str = "stack.weight";
+const NEW_WEIGHT: &str = "stack.new_weight";
 const WEIGHTS: &str = "stack.weights";
 const NEW_WEIGHTS: &str = "stack.new_weights";
 const PREFIX: &str = "stack";
 /// Minimum number of validation records with a cell, or without one, for weights of their own.
 const MIN_RECORDS: usize = 100;
+/// Minimum number of groups of records whose differences weights are fitted to.
+const MIN_GROUPS: usize = 8;
+/// Training records between which trees are grown: fewer do not determine them, and more would take long.
+const TREE_RECORDS: std::ops::RangeInclusive<usize> = 5_000..=1_000_000;
+/// Folds of pairs and of genes that trees are grown on.
+const PAIR_FOLDS: usize = 6;
+const GENE_FOLDS: usize = 6;
+/// The bits of folds of even number.
+const EVEN: u32 = 0x5555_5555;
+/// Standard errors by which a part must explain held-out records.
+const MIN_CERTAINTY: f64 = 2.0;
+/// The same where records share new genes or query pairs, which are few.
+const GROUP_CERTAINTY: f64 = 0.0;
 
 impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
@@ -96,35 +127,50 @@ impl SolvedOptions for StackOptions {
         problem: Problem<'_>,
         observer: &mut dyn SolveObserver,
     ) -> Result<Box<dyn Solution>, Error> {
-        let base = AdditiveFit::new(problem, &self.low_rank.covariates)?;
-        let low_rank = LowRank::solve(&self.low_rank, problem, &base, observer)?;
-        let kernel = NetworkKernel::solve(&self.network_kernel, &self.amplitudes, problem, &base, observer)?;
-        let wanted = WantedParts {
-            neighbours: self.has(StackPart::ProfileNeighbours),
-            kernel: self.has(StackPart::ProfileKernel),
-        };
-        let train = problem.train.sets.view();
-        let profiles = ProfileParts::solve(&self.profile, wanted, train, &base, kernel.features(), observer);
-        drop(base);
-        let parts = StackParts { low_rank, kernel, profiles };
-        let (known, new) = parts.fit_weights(self, problem.val, observer);
-        let mut stack = Stack::new(parts, known, Some(new), problem.cell);
+        let chosen = ChosenWeights::of(problem);
+        let (mut parts, features) = self.solve_parts(problem, chosen.as_ref(), observer)?;
+        let (mut known_folds, mut new_folds) = (OutOfFold::default(), OutOfFold::default());
+        if let Some(features) = features {
+            let settings = parts.choices();
+            let of_fold = Problem { settings: &settings, ..problem };
+            self.add_folds(of_fold, Held::Pairs, &mut known_folds, observer)?;
+            self.add_folds(of_fold, Held::Genes, &mut new_folds, observer)?;
+            parts.trees = Some(TreePart::grow(features, &mut known_folds, &mut new_folds));
+        }
+        let is_chosen = chosen.is_some();
+        let mean = mean(&problem.train.scores);
+        let weights =
+            chosen.unwrap_or_else(|| parts.fit_weights(self, problem.val, mean, &new_folds, observer));
+        let [known, new] = [&weights.known, &weights.new].map(|weights| weights.parts[TRUNK] > 0.0);
+        parts.trees = parts.trees.filter(|_| known || new);
+        if let Some(trees) = &mut parts.trees {
+            trees.keep(known, new);
+        }
+        let mut stack = Stack::new(parts, weights.known, Some(weights.new), problem.cell);
         let (sets, predictions) = (problem.val.sets.view(), stack.predict(problem.val.sets.view()));
-        observer.on_setting(TriedSetting {
-            setting: "stack".to_owned(),
-            validation_pearson: pearson(&predictions, &problem.val.scores),
-        });
-        let fitted = stack.predict(train);
+        if !is_chosen {
+            observer.on_setting(TriedSetting {
+                setting: "stack".to_owned(),
+                validation_pearson: pearson(&predictions, &problem.val.scores),
+            });
+        }
+        let fitted = stack.predict(problem.train.sets.view());
         let noise = GeneNoise::estimate(problem.train, &fitted, problem.cell.genes().len());
-        stack.deviation =
-            DeviationModel::fit(noise, problem.val, &predictions, &stack.parts.kernel.variances(sets));
+        let variances = stack.parts.kernel.variances(sets);
+        stack.deviation = DeviationModel::fit(noise, problem, PREFIX, &predictions, &variances);
+        let out_of_folds = [(known_folds, &weights.known), (new_folds, &weights.new)];
+        stack.held_out =
+            out_of_folds.iter().flat_map(|(folds, weights)| stack.held_out(folds, weights)).collect();
         Ok(Box::new(stack))
     }
 
     fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, Error> {
         let low_rank = LowRank::load(tensors, cell)?;
         let profiles = ProfileParts::load(tensors, low_rank.grid())?;
-        let parts = StackParts { low_rank, kernel: NetworkKernel::load(tensors, cell)?, profiles };
+        let kernel = NetworkKernel::load(tensors, cell)?;
+        let directions = kernel.features().vectors.columns();
+        let trees = TreePart::load(tensors, cell, &self.amplitudes, directions, TRUNK)?;
+        let parts = StackParts { low_rank, kernel, profiles, trees };
         let known = PartWeights::load(find(tensors, WEIGHTS)?)?;
         // Earlier versions had one list of weights.
         let new = if has(tensors, NEW_WEIGHTS) {
@@ -138,10 +184,113 @@ impl SolvedOptions for StackOptions {
     }
 }
 
+/// What a fold holds out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Pairs,
+    Genes,
+}
+
 impl StackOptions {
     fn has(&self, part: StackPart) -> bool {
         self.parts.contains(&part)
     }
+
+    /// Solves the parts beside the trees, and tables of features if trees are to be grown.
+    ///
+    /// A part whose weights were chosen to be 0 is not solved.
+    fn solve_parts(
+        &self,
+        problem: Problem<'_>,
+        chosen: Option<&ChosenWeights>,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<(StackParts, Option<PairFeatures>), Error> {
+        let base = AdditiveFit::new(problem, &self.low_rank.covariates)?;
+        let is_used = |part: StackPart| self.has(part) && chosen.is_none_or(|chosen| chosen.use_part(part));
+        // Other models start from its factors, also where it is not listed.
+        let low_rank = if chosen.is_none_or(|chosen| chosen.use_part(StackPart::LowRank)) {
+            LowRank::solve(&self.low_rank, problem, &base, observer)?
+        } else {
+            LowRank::of_additive(&base)
+        };
+        let kernel = NetworkKernel::solve(&self.network_kernel, &self.amplitudes, problem, &base, observer)?;
+        let wanted = WantedParts {
+            neighbours: is_used(StackPart::ProfileNeighbours),
+            kernel: is_used(StackPart::ProfileKernel),
+        };
+        let sets = problem.train.sets.view();
+        let profiles = ProfileParts::solve(&self.profile, wanted, sets, &base, kernel.features(), observer);
+        let has_trees = is_used(StackPart::Trees)
+            && sets.iter().all(|set| set.len() == 2)
+            && TREE_RECORDS.contains(&sets.len());
+        let features = has_trees.then(|| {
+            let vectors = &kernel.features().vectors;
+            PairFeatures::new(problem.cell, &self.amplitudes, problem.train, &base.residuals, vectors)
+        });
+        Ok((StackParts { low_rank, kernel, profiles, trees: None }, features))
+    }
+
+    /// Solves the parts without each fold in turn, and adds the records of the fold.
+    fn add_folds(
+        &self,
+        problem: Problem<'_>,
+        held: Held,
+        out: &mut OutOfFold,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<(), Error> {
+        let (fold_count, chosen) = match held {
+            Held::Pairs => (PAIR_FOLDS, None),
+            Held::Genes => (GENE_FOLDS, Some(ChosenWeights::of_new_genes())),
+        };
+        let folds = fold_of_records(problem, held, fold_count);
+        for fold in 0..fold_count {
+            let part = |is_held_out: bool| {
+                let mut records = Records::default();
+                for (index, set) in problem.train.sets.view().iter().enumerate() {
+                    if (folds[index] >> fold & 1 == 1) == is_held_out {
+                        records.sets.push(set);
+                        records.scores.push(problem.train.scores[index]);
+                    }
+                }
+                records
+            };
+            let (train, held_out) = (part(false), part(true));
+            observer.on_step("folds of the trees", fold + 1);
+            let of_fold = Problem { train: &train, ..problem };
+            if held_out.scores.is_empty() || train.scores.len() < 2 {
+                continue;
+            }
+            let (parts, features) = self.solve_parts(of_fold, chosen.as_ref(), &mut ())?;
+            let Some(features) = features else { continue };
+            let variances = parts.kernel.variances(held_out.sets.view());
+            let mut scratch = KernelScratch::default();
+            // Folds of even and of odd number grow different trees.
+            let is_in_both = |mask: u32| mask & EVEN > 0 && mask & !EVEN > 0;
+            let masks = folds.iter().filter(|&mask| mask >> fold & 1 == 1);
+            let mut of_records = variances.into_iter().zip(masks);
+            out.add(fold, &held_out, &features, &parts.kernel.features().vectors, |set| {
+                let (variance, mask) = of_records.next().unwrap_or((0.0, &0));
+                (parts.trunk_of_set(set, &mut scratch).to_vec(), variance, is_in_both(*mask))
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the folds that hold out each training record, one bit each.
+fn fold_of_records(problem: Problem<'_>, held: Held, fold_count: usize) -> Vec<u32> {
+    let mut rng = Rng::new(0, "folds of trees");
+    let of_gene: Vec<usize> = (0..problem.cell.genes().len()).map(|_| rng.below(fold_count)).collect();
+    let fold = |set: &[u32]| match held {
+        Held::Genes => set.iter().map(|&gene| 1 << of_gene[gene as usize]).fold(0, |a, b| a | b),
+        Held::Pairs => {
+            let mixed = set.iter().fold(0_u64, |mixed, &gene| {
+                (mixed ^ u64::from(gene)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+            });
+            1 << (mixed % fold_count as u64)
+        }
+    };
+    problem.train.sets.view().iter().map(fold).collect()
 }
 
 /// An intercept and the weight of each part.
@@ -152,31 +301,50 @@ struct PartWeights {
 }
 
 impl PartWeights {
-    /// Fits non-negative weights of some parts to some records; `predictions` has a vector per part.
-    fn fit(predictions: &[Vec<f64>; PARTS], used: [bool; PARTS], scores: &[f64], records: &[usize]) -> Self {
-        let of_records =
-            |values: &[f64]| -> Vec<f64> { records.iter().map(|&record| values[record]).collect() };
+    /// Fits non-negative weights of some parts to some records.
+    ///
+    /// The intercept is not fitted: without any part the sum is the mean training score. Records of a few new genes or query pairs
+    /// differ from it by what is particular to these, which others do not have.
+    fn fit(problem: &WeightProblem<'_>, used: [bool; PARTS], records: &[usize]) -> Self {
         let columns: Vec<usize> = (0..PARTS).filter(|&part| used[part]).collect();
-        let fitted: Vec<Vec<f64>> = columns.iter().map(|&part| of_records(&predictions[part])).collect();
-        let found = StackWeights::fit(&fitted, &of_records(scores));
+        let size = columns.len();
+        let (mut gram, mut moments, mut values) = (vec![0.0; size * size], vec![0.0; size], vec![0.0; size]);
+        for &record in records {
+            let value = |&part: &usize| problem.centred(part, record);
+            values.iter_mut().zip(&columns).for_each(|(into, part)| *into = value(part));
+            let score = problem.centred_score(record);
+            for i in 0..size {
+                moments[i] += values[i] * score;
+                (0..size).for_each(|j| gram[size * i + j] += values[i] * values[j]);
+            }
+        }
         let mut parts = [0.0; PARTS];
-        columns.iter().zip(found.weights).for_each(|(&part, weight)| parts[part] = weight as f32);
-        Self { intercept: found.intercept as f32, parts }
+        let found = non_negative_least_squares(&gram, &moments);
+        columns.iter().zip(found).for_each(|(&part, weight)| parts[part] = weight as f32);
+        let around_mean: f64 = IS_SCORE.iter().zip(parts).map(|(&is, weight)| is * f64::from(weight)).sum();
+        Self { intercept: (problem.mean * (1.0 - around_mean)) as f32, parts }
     }
 
-    /// Returns the weighted sum at a record.
-    fn sum(&self, predictions: &[Vec<f64>; PARTS], record: usize) -> f64 {
-        let terms =
-            self.parts.iter().zip(predictions).map(|(&weight, part)| f64::from(weight) * part[record]);
-        f64::from(self.intercept) + terms.sum::<f64>()
+    /// Returns weights that were chosen before.
+    fn chosen(problem: Problem<'_>, prefix: &str) -> Option<Self> {
+        let number = |name: &str| problem.setting(&format!("{prefix}.{name}")).map(|value| value as f32);
+        let mut parts = [0.0; PARTS];
+        for (weight, name) in parts.iter_mut().zip(PART_NAMES) {
+            *weight = number(name)?;
+        }
+        Some(Self { intercept: number("intercept")?, parts })
     }
 
     /// Loads weights; those of parts that an earlier version did not have are 0.
     fn load(tensor: &Tensor) -> Result<Self, Error> {
-        if let [intercept, additive, low_rank, kernel] = tensor.values[..] {
-            return Ok(Self { intercept, parts: [additive, low_rank, kernel, 0.0, 0.0] });
+        let Some((&intercept, stored)) = tensor.values.split_first() else {
+            return Err(bad_tensor(&tensor.name));
+        };
+        if ![3, TRUNK, PARTS].contains(&stored.len()) {
+            return Err(bad_tensor(&tensor.name));
         }
-        let [intercept, parts @ ..] = tensor.array::<{ PARTS + 1 }>()?;
+        let mut parts = [0.0; PARTS];
+        parts[..stored.len()].copy_from_slice(stored);
         Ok(Self { intercept, parts })
     }
 
@@ -196,6 +364,7 @@ struct StackParts {
     low_rank: LowRank,
     kernel: NetworkKernel,
     profiles: ProfileParts,
+    trees: Option<TreePart>,
 }
 
 impl StackParts {
@@ -206,7 +375,21 @@ impl StackParts {
 
     /// Returns the prediction of each part.
     fn of_set(&self, set: &[u32], scratch: &mut KernelScratch) -> [f64; PARTS] {
-        let Self { low_rank, kernel, profiles: ProfileParts { neighbours, kernel: profile_kernel } } = self;
+        let trunk = self.trunk_of_set(set, scratch);
+        let vectors = &self.kernel.features().vectors;
+        let trees = self.trees.as_ref().map_or(0.0, |trees| trees.value(set, &trunk, vectors));
+        std::array::from_fn(|part| trunk.get(part).copied().unwrap_or(trees))
+    }
+
+    /// Returns the settings that solving the parts again needs.
+    fn choices(&self) -> Vec<Choice> {
+        [self.low_rank.choices(), self.kernel.choices()].concat()
+    }
+
+    /// Returns the prediction of each part beside the trees.
+    fn trunk_of_set(&self, set: &[u32], scratch: &mut KernelScratch) -> [f64; TRUNK] {
+        let Self { low_rank, kernel, profiles: ProfileParts { neighbours, kernel: profile_kernel }, .. } =
+            self;
         let grid = low_rank.grid();
         [
             low_rank.additive(set),
@@ -217,13 +400,15 @@ impl StackParts {
         ]
     }
 
-    /// Fits the weights of sets with a cell, and of the others.
+    /// Fits the weights of sets with a cell, and of the others, around the mean training score.
     fn fit_weights(
         &self,
         options: &StackOptions,
         val: &Records,
+        mean: f64,
+        new_folds: &OutOfFold,
         observer: &mut dyn SolveObserver,
-    ) -> (PartWeights, PartWeights) {
+    ) -> ChosenWeights {
         let mut predictions: [Vec<f64>; PARTS] = Default::default();
         let mut scratch = KernelScratch::default();
         for set in val.sets.view().iter() {
@@ -241,22 +426,56 @@ impl StackParts {
         };
         report(3, self.profiles.neighbours.is_some(), observer);
         report(4, self.profiles.kernel.is_some(), observer);
+        if self.trees.is_some() {
+            observer.on_setting(TriedSetting {
+                setting: PART_NAMES[TRUNK].to_owned(),
+                validation_pearson: pearson(&predictions[TRUNK], &val.scores),
+            });
+        }
         let low_rank = options.has(StackPart::LowRank);
         let kernel = options.has(StackPart::NetworkKernel);
         let (known, new): (Vec<usize>, Vec<usize>) =
             (0..val.scores.len()).partition(|&record| self.has_cell(val.sets.get(record)));
         let all: Vec<usize> = (0..val.scores.len()).collect();
         let records = |own: Vec<usize>| if own.len() < MIN_RECORDS { all.clone() } else { own };
-        let fit = |used, records: &[usize]| validated(&predictions, used, &val.scores, records);
-        (
-            fit([true, low_rank, kernel, true, true], &records(known)),
-            fit([true, false, kernel, false, false], &records(new)),
-        )
+        let fit = |used, records: Vec<usize>| {
+            let groups = self.groups(val, &records);
+            WeightProblem::new(&predictions, &val.scores, mean, &records, groups).validated(used, &records)
+        };
+        let trees = self.trees.is_some();
+        let of_new = [true, false, kernel, false, false, trees];
+        ChosenWeights {
+            new: if new.len() < MIN_RECORDS && new_folds.len() >= MIN_RECORDS {
+                folded_weights(new_folds, of_new, mean)
+            } else {
+                fit(of_new, records(new))
+            },
+            known: fit([true, low_rank, kernel, true, true, trees], records(known)),
+        }
+    }
+
+    /// Returns the group of each of some records: records of one new gene, or of one new query pair, share what is particular to it.
+    /// All others are groups of their own.
+    fn groups(&self, val: &Records, records: &[usize]) -> Vec<usize> {
+        let own = Grid::from_sets(val.sets.view());
+        let group = |&record: &usize| {
+            let set = val.sets.get(record);
+            let new = set.iter().find(|&&gene| !self.low_rank.is_known(gene));
+            match (new, own.split_triple(set)) {
+                (_, Some((RowKey::Pair(a, b), _))) if !self.has_cell(set) => GroupKey::Pair(a, b),
+                (Some(&gene), _) => GroupKey::Gene(gene),
+                _ => GroupKey::Record(record),
+            }
+        };
+        let keys: Vec<GroupKey> = records.iter().map(group).collect();
+        let numbers: BTreeMap<GroupKey, usize> =
+            keys.iter().copied().collect::<BTreeSet<_>>().into_iter().zip(0..).collect();
+        keys.iter().map(|key| numbers[key]).collect()
     }
 
     /// Returns low rank, network kernel and profile kernel as one inner product; `None` if one of them has no bilinear form.
     fn pair_products(&self, weights: &PartWeights, genes: usize) -> Option<PairProducts> {
-        let [_, low_rank, kernel, _, profile_kernel] = weights.parts.map(f64::from);
+        let [_, low_rank, kernel, _, profile_kernel, _] = weights.parts.map(f64::from);
         let grid = self.low_rank.grid();
         self.low_rank.with_form(low_rank, |low_rank| {
             let kernel = self.kernel.form(kernel)?;
@@ -270,31 +489,173 @@ impl StackParts {
     }
 }
 
-/// Fits weights; leaves out parts, or all of them, if the sum does not predict records that it was not fitted to better than without.
-fn validated(
-    predictions: &[Vec<f64>; PARTS],
-    used: [bool; PARTS],
-    scores: &[f64],
-    records: &[usize],
-) -> PartWeights {
-    let half = |first: usize| -> Vec<usize> { records.iter().copied().skip(first).step_by(2).collect() };
-    let halves = [half(0), half(1)];
-    let squared_errors = |used: [bool; PARTS]| -> Vec<f64> {
-        let fits = [1, 0].map(|other: usize| PartWeights::fit(predictions, used, scores, &halves[other]));
-        let of_half = |(half, fit): (&Vec<usize>, &PartWeights)| -> Vec<f64> {
-            half.iter().map(|&record| (scores[record] - fit.sum(predictions, record)).powi(2)).collect()
-        };
-        halves.iter().zip(&fits).flat_map(of_half).collect()
-    };
-    let additive = [used[0], false, false, false, false];
-    let mut best = ([false; PARTS], squared_errors([false; PARTS]));
-    for used in [additive, used] {
-        let errors = squared_errors(used);
-        if mean(&errors) < mean(&best.1) {
-            best = (used, errors);
+/// Fits weights of new genes to records whose genes folds held out.
+fn folded_weights(folds: &OutOfFold, used: [bool; PARTS], mean: f64) -> PartWeights {
+    let part = |part: usize| -> Vec<f64> {
+        if part == TRUNK {
+            folds.trees.clone()
+        } else {
+            folds.parts.iter().map(|parts| parts[part]).collect()
         }
+    };
+    let predictions: [Vec<f64>; PARTS] = std::array::from_fn(part);
+    let scores: Vec<f64> = (0..folds.len()).map(|record| folds.score(record)).collect();
+    let group =
+        |(set, is_new): (&[u32], &[bool; 2])| if is_new[0] { set[0] as usize } else { set[1] as usize };
+    let groups = folds.sets.view().iter().zip(&folds.is_new).map(group).collect();
+    let records: Vec<usize> = (0..folds.len()).collect();
+    WeightProblem::new(&predictions, &scores, mean, &records, groups).validated(used, &records)
+}
+
+/// What records of the validation part share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupKey {
+    Record(usize),
+    Gene(u32),
+    Pair(u32, u32),
+}
+
+/// The predictions of the parts for the validation part, and what weights are fitted to.
+struct WeightProblem<'a> {
+    predictions: &'a [Vec<f64>; PARTS],
+    scores: &'a [f64],
+    /// The mean training score.
+    mean: f64,
+    /// The group of each record.
+    groups: Vec<usize>,
+    /// For each group, the means of the centred parts and score; empty if there are enough groups to fit their differences.
+    group_means: Vec<[f64; PARTS + 1]>,
+}
+
+impl<'a> WeightProblem<'a> {
+    fn new(
+        predictions: &'a [Vec<f64>; PARTS],
+        scores: &'a [f64],
+        mean: f64,
+        records: &[usize],
+        of_records: Vec<usize>,
+    ) -> Self {
+        let count = of_records.iter().max().map_or(0, |last| last + 1);
+        let mut groups = vec![0; scores.len()];
+        records.iter().zip(of_records).for_each(|(&record, group)| groups[record] = group);
+        let mut problem = Self { predictions, scores, mean, groups, group_means: Vec::new() };
+        if count < MIN_GROUPS {
+            let (mut means, mut sizes) = (vec![[0.0; PARTS + 1]; count], vec![0.0_f64; count]);
+            for &record in records {
+                let group = problem.groups[record];
+                sizes[group] += 1.0;
+                (0..PARTS).for_each(|part| means[group][part] += problem.centred(part, record));
+                means[group][PARTS] += problem.centred_score(record);
+            }
+            for (means, size) in means.iter_mut().zip(sizes) {
+                means.iter_mut().for_each(|mean| *mean /= size.max(1.0));
+            }
+            problem.group_means = means;
+        }
+        problem
     }
-    PartWeights::fit(predictions, best.0, scores, records)
+
+    fn group_mean(&self, column: usize, record: usize) -> f64 {
+        self.group_means.get(self.groups[record]).map_or(0.0, |means| means[column])
+    }
+
+    /// Returns a part at a record around the mean training score, and around the mean of the group where there are few.
+    fn centred(&self, part: usize, record: usize) -> f64 {
+        self.predictions[part][record] - IS_SCORE[part] * self.mean - self.group_mean(part, record)
+    }
+
+    fn centred_score(&self, record: usize) -> f64 {
+        self.scores[record] - self.mean - self.group_mean(PARTS, record)
+    }
+
+    /// Returns the weighted sum at a record, centred like the score.
+    fn sum(&self, weights: &PartWeights, record: usize) -> f64 {
+        (0..PARTS).map(|part| f64::from(weights.parts[part]) * self.centred(part, record)).sum()
+    }
+
+    /// Fits weights; leaves out parts, or all of them, if the sum does not predict records of other groups better than without.
+    ///
+    /// Better means a smaller squared error, and a correlation of what is added with what was left unexplained that chance does not
+    /// explain: settings of the parts were chosen on the same records.
+    fn validated(&self, used: [bool; PARTS], records: &[usize]) -> PartWeights {
+        let in_half = |half: usize| -> Vec<usize> {
+            // With few groups both halves have records of each.
+            let is_in = |&(index, &record): &(usize, &usize)| {
+                let unit = if self.group_means.is_empty() { self.groups[record] } else { index };
+                unit % 2 == half
+            };
+            records.iter().enumerate().filter(is_in).map(|(_, &record)| record).collect()
+        };
+        let halves = [in_half(0), in_half(1)];
+        let cross_fitted = |used: [bool; PARTS]| -> Vec<f64> {
+            let fits = [1, 0].map(|other: usize| PartWeights::fit(self, used, &halves[other]));
+            let of_half = |(half, fit): (&Vec<usize>, &PartWeights)| -> Vec<f64> {
+                half.iter().map(|&record| self.sum(fit, record)).collect()
+            };
+            halves.iter().zip(&fits).flat_map(of_half).collect()
+        };
+        let order: Vec<usize> = halves.concat();
+        let is_better = |found: &[f64], before: &[f64]| {
+            let groups = self.groups.iter().max().map_or(0, |last| last + 1);
+            let (mut gain, mut sums) =
+                (0.0, vec![0.0; if self.group_means.is_empty() { groups } else { order.len() }]);
+            for (index, &record) in order.iter().enumerate() {
+                let (added, left) =
+                    (found[index] - before[index], self.centred_score(record) - before[index]);
+                gain += added * (2.0 * left - added);
+                let unit = if self.group_means.is_empty() { self.groups[record] } else { index };
+                sums[unit] += added * left;
+            }
+            let spread = sums.iter().map(|sum| sum * sum).sum::<f64>().sqrt();
+            // Records of one group count together, and settings were not chosen for their genes alone.
+            let certainty = if sums.len() < order.len() { GROUP_CERTAINTY } else { MIN_CERTAINTY };
+            gain > 0.0 && sums.iter().sum::<f64>() > certainty * spread
+        };
+        let additive = std::array::from_fn(|part| part == 0 && used[0]);
+        let mut best = ([false; PARTS], vec![0.0; order.len()]);
+        for used in [additive, used] {
+            let found = cross_fitted(used);
+            if is_better(&found, &best.1) {
+                best = (used, found);
+            }
+        }
+        PartWeights::fit(self, best.0, records)
+    }
+}
+
+/// The weights of sets with a cell, and of the others.
+struct ChosenWeights {
+    known: PartWeights,
+    new: PartWeights,
+}
+
+impl ChosenWeights {
+    /// Returns weights that were chosen before.
+    fn of(problem: Problem<'_>) -> Option<Self> {
+        Some(Self {
+            known: PartWeights::chosen(problem, WEIGHT)?,
+            new: PartWeights::chosen(problem, NEW_WEIGHT)?,
+        })
+    }
+
+    /// Returns weights with which only the parts that predict new genes are solved.
+    fn of_new_genes() -> Self {
+        let none = PartWeights { intercept: 0.0, parts: [0.0; PARTS] };
+        let parts = std::array::from_fn(|part| f32::from(u8::from(part == 2 || part == TRUNK)));
+        Self { known: none, new: PartWeights { intercept: 0.0, parts } }
+    }
+
+    /// Returns whether a part has a weight.
+    fn use_part(&self, part: StackPart) -> bool {
+        let index = match part {
+            StackPart::LowRank => 1,
+            StackPart::NetworkKernel => 2,
+            StackPart::ProfileNeighbours => 3,
+            StackPart::ProfileKernel => 4,
+            StackPart::Trees => TRUNK,
+        };
+        self.known.parts[index] > 0.0 || self.new.parts[index] > 0.0
+    }
 }
 
 struct Stack {
@@ -304,6 +665,8 @@ struct Stack {
     /// The sum at sets without a cell.
     new: Option<WeightedSum>,
     deviation: DeviationModel,
+    /// Training records that folds of the trees held out; empty without trees.
+    held_out: Vec<HeldOutRecord>,
 }
 
 /// A weighted sum of parts.
@@ -322,13 +685,13 @@ impl WeightedSum {
         let mut scratch = KernelScratch::default();
         let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
         let (intercept, weights) = (f64::from(self.weights.intercept), self.weights.parts.map(f64::from));
-        let [additive, _, kernel, neighbours, _] = weights;
+        let [additive, _, kernel, neighbours, _, trees] = weights;
         let constant = intercept + kernel * parts.kernel.mean();
         let grid = parts.low_rank.grid();
         let of_neighbours =
             |set: &[u32]| parts.profiles.neighbours.as_ref().map_or(0.0, |part| part.value(grid, set));
         let predict = |(i, set): (usize, &[u32])| match &of_pairs {
-            Some(of_pairs) if set.len() == 2 => {
+            Some(of_pairs) if set.len() == 2 && trees == 0.0 => {
                 let bilinear = constant + additive * parts.low_rank.additive(set) + f64::from(of_pairs[i]);
                 if neighbours == 0.0 { bilinear } else { bilinear + neighbours * of_neighbours(set) }
             }
@@ -345,7 +708,24 @@ impl Stack {
     fn new(parts: StackParts, known: PartWeights, new: Option<PartWeights>, cell: &Cell) -> Self {
         let sum = |weights| WeightedSum::new(&parts, weights, cell.genes().len());
         let (known, new) = (sum(known), new.map(sum));
-        Self { parts, known, new, deviation: DeviationModel::default() }
+        Self { parts, known, new, deviation: DeviationModel::default(), held_out: Vec::new() }
+    }
+
+    /// Returns the records of folds with the predictions of other folds.
+    fn held_out(&self, folds: &OutOfFold, weights: &PartWeights) -> Vec<HeldOutRecord> {
+        let record = |record: usize| {
+            let (set, is_new) = (folds.sets.get(record), folds.is_new[record]);
+            let parts = folds.parts[record].iter().chain([&folds.trees[record]]).zip(weights.parts);
+            let sum: f64 = parts.map(|(part, weight)| part * f64::from(weight)).sum();
+            HeldOutRecord {
+                genes: [set[0], set[1]],
+                is_new,
+                score: folds.score(record),
+                prediction: f64::from(weights.intercept) + sum,
+                sd: self.deviation.of_held_out(set, is_new, folds.variances[record]),
+            }
+        };
+        (0..folds.trees.len()).map(record).collect()
     }
 }
 
@@ -369,10 +749,15 @@ impl Solution for Stack {
         Some(self.deviation.wide())
     }
 
+    fn held_out(&self) -> &[HeldOutRecord] {
+        &self.held_out
+    }
+
     fn tensors(&self) -> Vec<Tensor> {
         let mut tensors = self.parts.low_rank.own_tensors();
         tensors.extend(self.parts.kernel.own_tensors());
         tensors.extend(self.parts.profiles.tensors());
+        tensors.extend(self.parts.trees.iter().flat_map(TreePart::tensors));
         tensors.extend(self.deviation.tensors(PREFIX));
         tensors.push(self.known.weights.tensor(WEIGHTS));
         tensors.extend(self.new.as_ref().map(|new| new.weights.tensor(NEW_WEIGHTS)));
@@ -380,10 +765,13 @@ impl Solution for Stack {
     }
 
     fn choices(&self) -> Vec<Choice> {
-        let mut choices = self.parts.low_rank.choices();
-        choices.extend(self.parts.kernel.choices());
-        choices.extend(self.known.weights.choices("stack.weight"));
-        choices.extend(self.new.iter().flat_map(|new| new.weights.choices("stack.new_weight")));
+        let mut choices = self.parts.choices();
+        if let Some(trees) = &self.parts.trees {
+            let [known, new] = trees.counts().map(|count| count as f64);
+            choices.extend([Choice::new("stack.trees.known", known), Choice::new("stack.trees.new", new)]);
+        }
+        choices.extend(self.known.weights.choices(WEIGHT));
+        choices.extend(self.new.iter().flat_map(|new| new.weights.choices(NEW_WEIGHT)));
         choices.extend(self.deviation.choices(PREFIX));
         choices
     }

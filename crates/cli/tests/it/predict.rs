@@ -131,6 +131,33 @@ fn sizes_that_no_training_sample_has_are_warned_of() {
         .warns(&["no training sample has 2 genes"]);
 }
 
+#[test]
+fn sets_of_the_trained_size_have_the_accuracy_of_the_test_part() {
+    let home = Home::with_runs(&["seed-0", "seed-1"]);
+    let found = home.json("predict seed-0 seed-1 --dataset-part test --top 3 --out hits --json -q");
+    assert_eq!(found["accuracy"][0]["source"], "test-part");
+    assert_eq!(found["accuracy"][0]["genes"], 3);
+    assert_eq!(found["accuracy"][1]["source"], "unknown", "an ensemble has no folds of its own");
+}
+
+#[test]
+fn a_solved_run_of_triples_knows_no_accuracy_or_deviation_of_pairs() {
+    let home = Home::with_tiny();
+    home.ok("-q train tiny --model stack --out stack");
+    let found = home.json("predict stack --pairs --bottom 2 --out pairs --json -q");
+    assert!(found["bottom"][0].get("sd").is_none(), "{found}");
+    assert_eq!(found["accuracy"][0]["source"], "other-sizes");
+    home.ok("predict stack --pairs --bottom 2 --out again")
+        .prints(&["sets of 2 genes: unknown; no training sample has 2 genes"]);
+    let triples = home.json("predict stack --dataset-part test --bottom 2 --out triples --json -q");
+    assert!(triples["bottom"][0]["sd"].as_f64().unwrap() > 0.0);
+    let genes: Vec<&str> =
+        found["bottom"][0]["genes"].as_array().unwrap().iter().filter_map(|gene| gene.as_str()).collect();
+    let explained = home.json(&format!("explain stack {} --json -q", genes.join(" ")));
+    assert_eq!(explained["overall"]["count"], 0, "{explained}");
+    assert_eq!(explained["sd"], serde_json::Value::Null);
+}
+
 const ENSEMBLE: &str = "predict seed-0 seed-1 --pairs --not-measured --top 20 --block 999 -q";
 
 #[test]
@@ -142,10 +169,16 @@ fn an_ensemble_has_a_standard_deviation_and_a_page() {
     // By default only measured genes are candidates, so that no hit has a new gene.
     assert!(whole["top"].as_array().unwrap().iter().all(|hit| hit["regime"] == "known"), "{whole}");
     assert_eq!(whole["top"][0]["essential"], serde_json::Value::Null, "the dataset does not tell");
-    assert_eq!(whole["accuracy"][0]["source"], "test-part");
-    assert_eq!(whole["accuracy"][1]["source"], "unknown", "an ensemble has no folds of its own");
+    // The runs were trained and tested on triples; their accuracy is not that of pairs.
+    for regime in whole["accuracy"].as_array().unwrap() {
+        assert_eq!((&regime["genes"], &regime["source"]), (&2.into(), &"other-sizes".into()), "{regime}");
+        assert_eq!(regime["pearson"], serde_json::Value::Null);
+    }
     let page = home.read("hits.html");
-    for part in [whole["top"][19]["genes"][0].as_str().unwrap(), "Pearson, all genes screened"] {
+    for part in [
+        whole["top"][19]["genes"][0].as_str().unwrap(),
+        "sets of 2 genes: unknown; no training sample has 2 genes",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -211,7 +211,7 @@ impl<'a> Baselines<'a> {
         let cell = self.cell.expect("solved models are fitted over a cell");
         let records = |rows| Records::of(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
-        let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut ())?;
+        let solution = options.solve(Problem::new(cell, &train, &val), &mut ())?;
         Ok(solution.predict(records(rows).sets.view()))
     }
 

@@ -1,16 +1,19 @@
 //! Evaluations: models side by side on one part of one split. A figure that is not defined is a dash.
 
-use super::accuracy::{BarScale, bounds, correlation, error, interval, prior_knowledge_sentence};
+use super::accuracy::{BarScale, bounds, correlation, error, interval, prior_knowledge_sentence, scatter};
+use super::prediction::groups;
 use super::regimes::{coverage_sentences, regime_sections};
-use crate::page::{Cell, Column, Page, Section, Table, colour};
+use crate::page::{Cell, Chart, Column, Figure, Page, Section, Series, Table, colour};
 use crate::units::count;
 use knockout_base::stats::bootstrap::Difference;
+use knockout_data::cell::GeneTable;
 use knockout_data::screen::Bounds;
-use knockout_predict::Coverage;
 use knockout_predict::evaluation::{
-    Comparison, Defect, ENSEMBLE, Figure, RegimeFigures, Row, Spread, Unseen, Warning,
+    Comparison, Defect, ENSEMBLE, Figure as Metric, RegimeFigures, Row, Spread, Unseen, Warning,
 };
+use knockout_predict::{Calibration, Coverage, GeneAccuracy};
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Document of `evaluate`.
@@ -98,6 +101,105 @@ pub fn evaluation_page(document: &EvaluationDocument) -> Page {
     }
 }
 
+/// Material of the pictures of an evaluation: the predictions of its first model.
+#[derive(Debug)]
+pub struct EvaluationPictures<'a> {
+    /// Predictions beside measured scores.
+    pub calibration: Calibration,
+    /// Scores below it are strong.
+    pub cut_off: f64,
+    /// Accuracy for each gene, the highest first.
+    pub genes: Vec<GeneAccuracy>,
+    /// The gene table; `None` if the dataset is not at hand.
+    pub table: Option<&'a GeneTable>,
+}
+
+/// Genes at each end of the table of genes.
+const GENES: usize = 10;
+/// Bins of the histogram of correlations, of width 0.1 from -1 to 1.
+const BINS: usize = 20;
+
+impl EvaluationPictures<'_> {
+    /// Adds the pictures to the page of an evaluation: first the scatter plot, then figures and the table of genes.
+    pub fn add_to(&self, mut page: Page) -> Page {
+        let Self { calibration, cut_off, genes, .. } = self;
+        page.picture = Some(Figure::Scatter(scatter(
+            "Measured scores and predictions",
+            &calibration.measured,
+            &calibration.predicted,
+        )));
+        let curve = calibration.precision_recall(*cut_off);
+        if !curve.is_empty() {
+            page.figures.push(Figure::Chart(self.precision_recall(&curve)));
+        }
+        page.figures.push(Figure::Chart(groups(calibration)));
+        if !genes.is_empty() {
+            page.figures.push(Figure::Chart(histogram(genes)));
+            page.sections.extend(self.gene_section());
+        }
+        page
+    }
+
+    fn precision_recall(&self, curve: &[(f64, f64)]) -> Chart {
+        let strong = self.calibration.measured.iter().filter(|&&score| score < self.cut_off).count();
+        let share = strong as f64 / self.calibration.measured.len() as f64;
+        Chart {
+            title: format!("Finding scores below {}: precision and recall", self.cut_off),
+            across: "recall: share of the strong interactions that are found".to_owned(),
+            up: "precision: share of the lowest predictions that are strong".to_owned(),
+            series: vec![
+                Series::new("lowest predictions", curve.iter().copied()),
+                Series::new("a guess", [(0.0, share), (1.0, share)]),
+            ],
+            ..Chart::default()
+        }
+    }
+
+    fn gene_section(&self) -> Option<Section> {
+        let names = self.table?.genes();
+        let columns = [
+            Column::text("gene"),
+            Column::text("systematic"),
+            Column::number("Pearson"),
+            Column::number("samples"),
+        ];
+        let row = |found: &GeneAccuracy| {
+            let gene = &names[found.gene as usize];
+            [
+                gene.name().to_owned(),
+                gene.systematic.clone(),
+                correlation(Some(found.pearson)),
+                count(found.records),
+            ]
+        };
+        let lowest = self.genes.len().saturating_sub(GENES).max(GENES);
+        let shown = self.genes.iter().take(GENES).chain(self.genes.iter().skip(lowest));
+        let note =
+            format!("the highest and lowest of {} genes with at least 30 samples", count(self.genes.len()));
+        let table = Table::new(columns).with_rows(shown.map(row));
+        Some(Section::new("genes", "Accuracy by gene").note(note).with(table))
+    }
+}
+
+/// Returns the number of genes by correlation.
+fn histogram(genes: &[GeneAccuracy]) -> Chart {
+    let mut counts = [0.0; BINS];
+    for gene in genes {
+        counts[(((gene.pearson + 1.0) * 0.5 * BINS as f64) as usize).min(BINS - 1)] += 1.0;
+    }
+    let middle = |bin: usize| (2.0 * bin as f64 + 1.0) / BINS as f64 - 1.0;
+    Chart {
+        title: "Accuracy by gene".to_owned(),
+        across: "Pearson of the predictions for one gene".to_owned(),
+        up: "genes".to_owned(),
+        series: vec![Series::new(
+            "genes",
+            counts.into_iter().enumerate().map(|(bin, count)| (middle(bin), count)),
+        )],
+        ..Chart::default()
+    }
+}
+
 /// Returns a section of sentences; `None` without any.
 pub(super) fn lines(id: &str, lines: impl IntoIterator<Item = String>) -> Option<Section> {
     let section = lines.into_iter().fold(Section::new(id, ""), Section::with);
@@ -143,13 +245,18 @@ fn headline(document: &EvaluationDocument) -> Option<String> {
     let row = document.rows.iter().find(|row| row.name == ENSEMBLE).or(document.rows.first())?;
     let own = document.comparisons.iter().filter(|comparison| comparison.name == row.name);
     let results = own.filter_map(|comparison| {
-        let found = comparison.pearson.as_ref()?;
-        let result = match (found.low > 0.0, found.high < 0.0) {
-            (true, _) => "better than",
-            (_, true) => "worse than",
-            _ => "not significantly different from",
+        // A correlation ignores offset and scale, which errors do not.
+        let mse = comparison.mse.as_ref().map_or(Ordering::Equal, |found| sign(found).reverse());
+        let pearson = comparison.pearson.as_ref().map(sign);
+        let result = match (pearson.unwrap_or(mse), mse) {
+            (Ordering::Greater, Ordering::Less) => "better in Pearson but worse in MSE than",
+            (Ordering::Less, Ordering::Greater) => "worse in Pearson but better in MSE than",
+            (Ordering::Equal, Ordering::Equal) => "not significantly different from",
+            (Ordering::Greater, _) | (Ordering::Equal, Ordering::Greater) => "better than",
+            (Ordering::Less, _) | (Ordering::Equal, Ordering::Less) => "worse than",
         };
-        Some(format!(", {result} {}", comparison.against))
+        (comparison.pearson.is_some() || comparison.mse.is_some())
+            .then(|| format!(", {result} {}", comparison.against))
     });
     Some(format!(
         "{} has Pearson {}{}",
@@ -157,6 +264,15 @@ fn headline(document: &EvaluationDocument) -> Option<String> {
         correlation(row.metrics.pearson),
         results.collect::<String>()
     ))
+}
+
+/// Returns the sign of a difference, equal if its interval includes 0.
+fn sign(found: &Difference) -> Ordering {
+    match (found.low > 0.0, found.high < 0.0) {
+        (true, _) => Ordering::Greater,
+        (_, true) => Ordering::Less,
+        _ => Ordering::Equal,
+    }
 }
 
 /// Returns the table of models.
@@ -207,10 +323,10 @@ fn comparisons_section(comparisons: &[Comparison], rows: &[Row], resamples: usiz
 
 /// Formats a difference and its finding: the first word where it lies above 0, the second where below.
 fn difference(figure: &str, found: &Difference, [above, below]: [&str; 2]) -> String {
-    let finding = match (found.low > 0.0, found.high < 0.0) {
-        (true, _) => above,
-        (_, true) => below,
-        _ => "no significant difference",
+    let finding = match sign(found) {
+        Ordering::Greater => above,
+        Ordering::Less => below,
+        Ordering::Equal => "no significant difference",
     };
     format!("{figure} {:+.4} [{:+.4}, {:+.4}]: {finding}", found.difference, found.low, found.high)
 }
@@ -229,11 +345,11 @@ pub(super) fn spread_table(spreads: &[Spread]) -> Table {
     ]);
     table.with_rows(spreads.iter().map(|spread| {
         let (figure, shown): (&str, fn(Option<f64>) -> String) = match spread.metric {
-            Figure::Pearson => ("Pearson", correlation),
-            Figure::Spearman => ("Spearman", correlation),
-            Figure::Mse => ("MSE", error),
-            Figure::Rmse => ("RMSE", error),
-            Figure::Mae => ("MAE", error),
+            Metric::Pearson => ("Pearson", correlation),
+            Metric::Spearman => ("Spearman", correlation),
+            Metric::Mse => ("MSE", error),
+            Metric::Rmse => ("RMSE", error),
+            Metric::Mae => ("MAE", error),
         };
         let mut row = vec![spread.name.clone(), figure.to_owned(), spread.over.to_owned()];
         row.extend([spread.mean, spread.sd, spread.low, spread.high].map(shown));

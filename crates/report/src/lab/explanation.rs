@@ -12,8 +12,9 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
     let measured = explanation
         .measured
         .map(|measured| format!(", measured {:.4} ({} part)", measured.score, measured.part.unwrap_or("no")));
+    let sd = explanation.sd.map_or_else(String::new, |sd| format!(" (standard deviation {sd:.4})"));
     let headline = format!(
-        "{}: predicted {:.4}{}",
+        "{}: predicted {:.4}{sd}{}",
         names.join(" "),
         explanation.prediction,
         measured.unwrap_or_default()
@@ -101,6 +102,9 @@ fn tables(explanation: &Explanation) -> Vec<Section> {
 }
 
 fn reliability(name: &str, found: &Reliability) -> String {
+    if found.metrics.count == 0 {
+        return format!("{name}: none, so their accuracy is unknown");
+    }
     let same = found.same_side.map_or_else(dash, |share| format!("{:.0} %", 100.0 * share));
     format!(
         "{name}: {} samples, Pearson {}, RMSE {}, on the right side of the mean {same}",
@@ -119,9 +123,10 @@ fn remarks(explanation: &Explanation) -> Vec<String> {
         }
         NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
     });
+    let of_size = format!("test samples of {} genes", explanation.genes.len());
     let measured = [
-        reliability("test samples that share a gene with the set", &explanation.nearby),
-        reliability("the whole test part", &explanation.overall),
+        reliability(&format!("{of_size} that share a gene with the set"), &explanation.nearby),
+        reliability(&of_size, &explanation.overall),
     ];
     reason.map(str::to_owned).into_iter().chain(measured).collect()
 }

@@ -24,7 +24,7 @@ pub use benchmark::{BenchmarkDocument, benchmark_page};
 pub use dataset::{dataset_page, splits_page};
 pub use deletion::{DeletionDocument, GeneDocument, deletion_page, gene_page};
 pub use demo::{DemoDocument, demo_page};
-pub use evaluation::{EvaluationDocument, PriorKnowledge, evaluation_page};
+pub use evaluation::{EvaluationDocument, EvaluationPictures, PriorKnowledge, evaluation_page};
 pub use explanation::explanation_page;
 pub use import::{import_page, import_remarks};
 pub use prediction::{PredictedSets, PredictionDocument, hits_page, predicted_sets_page, prediction_page};

@@ -2,7 +2,7 @@
 
 use super::accuracy::{ceiling_sentence, dash, prior_knowledge_sentence, scatter};
 use super::evaluation::lines;
-use super::regimes::accuracy_sentence;
+use super::regimes::accuracy_sentences;
 use crate::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
 use crate::units::{count, figure};
 use knockout_data::cell::{Gene, GeneTable};
@@ -38,7 +38,7 @@ pub struct PredictionDocument {
     pub left_out: u64,
     /// Mean prediction.
     pub mean: Option<f64>,
-    /// Accuracy of each regime; empty where the runs were not opened.
+    /// Accuracy of each size of sets and regime; empty where the runs were not opened.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accuracy: Vec<RegimeAccuracy>,
     /// Highest predictions.
@@ -63,7 +63,7 @@ pub struct HitDocument {
     pub names: Vec<String>,
     /// Prediction, in the scores' units.
     pub prediction: f64,
-    /// Standard deviation.
+    /// Standard deviation; absent if it is unknown, as for sets of a size that training does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
     /// Regime; `None` if the training part is unknown.
@@ -89,7 +89,7 @@ impl HitDocument {
             genes: genes().map(|gene| gene.systematic.clone()).collect(),
             names: genes().map(|gene| Gene::name(gene).to_owned()).collect(),
             prediction: hit.prediction,
-            sd: hit.sd,
+            sd: hit.sd.filter(|sd| sd.is_finite()),
             regime: note.regime,
             measured: note.is_measured,
             essential: note.essential.map(|essential| essential.into_iter().map(name).collect()),
@@ -192,8 +192,8 @@ pub fn prediction_page(document: &PredictionDocument) -> Page {
     let mut sections = hit_sections(document);
     if !document.accuracy.is_empty() {
         let section = Section::new("accuracy", "accuracy (Pearson), for each regime");
-        let sentences = document.accuracy.iter().map(|found| format!("  {}", accuracy_sentence(found)));
-        sections.push(sentences.fold(section, Section::with));
+        let sentences = accuracy_sentences(&document.accuracy).into_iter();
+        sections.push(sentences.map(|sentence| format!("  {sentence}")).fold(section, Section::with));
     }
     sections.extend(lines("unknown", unknown_notes(document)));
     let mut files: Vec<String> = document.files.iter().map(|file| file.display().to_string()).collect();
@@ -261,7 +261,7 @@ pub fn hits_page(
     folder: &Folder,
     summary: &Summary,
     opened: &OpenRuns,
-    calibration: &Calibration,
+    calibration: Option<&Calibration>,
 ) -> Page {
     let plan = folder.plan();
     let runs: Vec<String> = plan.runs.iter().map(run_name).collect();
@@ -273,19 +273,21 @@ pub fn hits_page(
     ];
     facts.extend(document.accuracy.iter().map(|found| {
         let pearson = found.pearson.map_or_else(|| "unknown".to_owned(), |_| figure(found.pearson));
-        Fact::new(format!("Pearson, {}", found.regime.title()), pearson)
+        Fact::new(format!("Pearson, sets of {} genes, {}", found.genes, found.regime.title()), pearson)
     }));
-    let accuracy = document.accuracy.iter().map(|found| format!("Accuracy, {}.", accuracy_sentence(found)));
+    let accuracy = accuracy_sentences(&document.accuracy).into_iter();
+    let accuracy = accuracy.map(|sentence| format!("Accuracy, {sentence}."));
+    let scatter = calibration.map(|found| scatter("Test part", &found.measured, &found.predicted));
     Page {
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
         made_by: format!("{} --out {}", plan.command, folder.path().display()),
         facts,
         findings: accuracy.chain(notes(calibration, opened)).collect(),
-        picture: Some(Figure::Chart(groups(calibration))),
-        figures: vec![
-            Figure::Chart(histogram(summary, opened)),
-            Figure::Scatter(scatter("Test part", &calibration.measured, &calibration.predicted)),
-        ],
+        picture: calibration.map(|found| Figure::Chart(groups(found))),
+        figures: [Figure::Chart(histogram(summary, opened))]
+            .into_iter()
+            .chain(scatter.map(Figure::Scatter))
+            .collect(),
         sections,
         ..prediction_page(document)
     }
@@ -297,17 +299,21 @@ fn run_name(run: &RunEntry) -> String {
     format!("{}{step}", run.folder.display())
 }
 
-fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
-    let mut notes = vec![format!(
-        "On the {} samples of the test part, which no run was fitted to, predictions and measured scores correlate by {}.",
-        count(calibration.measured.len()),
-        figure(calibration.metrics.pearson)
-    )];
-    if let Some(((low, below), (high, above))) = calibration.groups.first().zip(calibration.groups.last()) {
+fn notes(calibration: Option<&Calibration>, opened: &OpenRuns) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(found) = calibration {
         notes.push(format!(
-            "The tenth of the test part with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
-             highest tenth (mean {high:.4}) at {above:.4}."
+            "On the {} samples of the test part with as many genes, which no run was fitted to, predictions and measured scores \
+             correlate by {}.",
+            count(found.measured.len()),
+            figure(found.metrics.pearson)
         ));
+        if let Some(((low, below), (high, above))) = found.groups.first().zip(found.groups.last()) {
+            notes.push(format!(
+                "The tenth of them with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
+                 highest tenth (mean {high:.4}) at {above:.4}."
+            ));
+        }
     }
     notes.extend(opened.dataset.manifest.synthetic.as_ref().map(|known| {
         format!(
@@ -347,7 +353,8 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
     }
 }
 
-fn groups(calibration: &Calibration) -> Chart {
+/// Returns mean measured scores by tenths of the prediction.
+pub(super) fn groups(calibration: &Calibration) -> Chart {
     let diagonal = calibration.groups.iter().map(|&(predicted, _)| (predicted, predicted));
     Chart {
         title: "How far to trust a prediction: the test part by tenths of the prediction".to_owned(),

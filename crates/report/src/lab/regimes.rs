@@ -123,13 +123,29 @@ pub(super) fn coverage_sentences(coverage: &Coverage) -> Vec<String> {
     [all].into_iter().chain(strong).collect()
 }
 
-/// Describes the accuracy of a regime and where it was measured.
-pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
-    let RegimeAccuracy { regime, pearson, low, high, records, source } = accuracy;
+/// Describes the accuracy of each size of sets and regime, and where it was measured.
+pub(super) fn accuracy_sentences(accuracy: &[RegimeAccuracy]) -> Vec<String> {
+    let is_one_size = accuracy.iter().all(|found| found.genes == accuracy[0].genes);
+    let of_size = |found: &[RegimeAccuracy]| -> Vec<String> {
+        let size = format!("sets of {} genes", found[0].genes);
+        if found.iter().all(|found| found.source == AccuracySource::OtherSizes) {
+            return vec![format!(
+                "{size}: unknown; no training sample has {} genes, and figures of other sizes do not apply",
+                found[0].genes
+            )];
+        }
+        let prefix = if is_one_size { String::new() } else { format!("{size}, ") };
+        found.iter().map(|found| format!("{prefix}{}", accuracy_sentence(found))).collect()
+    };
+    accuracy.chunk_by(|a, b| a.genes == b.genes).flat_map(of_size).collect()
+}
+
+fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
+    let RegimeAccuracy { regime, pearson, low, high, records, source, .. } = accuracy;
     let source = match source {
         AccuracySource::TestPart => "test part",
         AccuracySource::GeneFolds => "folds of genes held out of training",
-        AccuracySource::Unknown => {
+        AccuracySource::OtherSizes | AccuracySource::Unknown => {
             let advice = match regime {
                 Regime::Known => "`knockout evaluate` of the run measures it",
                 Regime::OneNew | Regime::SeveralNew => "train on a split that has it (--split gene-disjoint)",

@@ -214,6 +214,7 @@ impl TrainingReport {
             ));
         }
         findings.extend(self.new_genes());
+        findings.extend(simple_answers(&self.choices));
         findings.extend(self.end.map(|end| {
             let why = match end {
                 End::Solved => "solved",
@@ -311,6 +312,29 @@ impl TrainingReport {
 }
 
 /// Returns how well repeated measurements agree, where the screen has some.
+/// Names the simple predictor that is the answer of a stack, where one is: of sets of known genes, and of others.
+fn simple_answers(choices: &[Choice]) -> Vec<String> {
+    let answer = |(prefix, sets): (&str, &str)| {
+        let weight = |choice: &Choice| Some((choice.name.strip_prefix(prefix)?.to_owned(), choice.value));
+        let weights = choices.iter().filter_map(weight).filter(|(name, _)| name != "intercept");
+        let weights: Vec<(String, f64)> = weights.collect();
+        let used: Vec<&str> =
+            weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(name, _)| &name[..]).collect();
+        match used[..] {
+            _ if weights.is_empty() => None,
+            [] => Some(format!(
+                "{sets}: no signal found; nothing predicts the validation part better than the mean training score"
+            )),
+            ["additive"] => {
+                Some(format!("{sets}: the additive ridge is the answer; no other part validates better"))
+            }
+            _ => None,
+        }
+    };
+    let kinds = [("stack.weight.", "known genes"), ("stack.new_weight.", "new genes or query pairs")];
+    kinds.into_iter().filter_map(answer).collect()
+}
+
 fn repeats_fact(manifest: &Manifest) -> Option<Fact> {
     let ceiling = manifest.bounds().ceiling?;
     let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, count(ceiling.sets));

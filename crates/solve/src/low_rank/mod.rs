@@ -9,7 +9,7 @@ mod complete;
 mod observed;
 mod subspace;
 
-use crate::additive::Additive;
+use crate::additive::{ALPHA, Additive};
 use crate::additive_fit::AdditiveFit;
 use crate::covariates;
 use crate::deviation::{DeviationModel, GeneNoise};
@@ -87,7 +87,7 @@ impl SolvedOptions for LowRankOptions {
         let noise = GeneNoise::estimate(problem.train, &fitted, gene_count);
         let (sets, predictions) = (problem.val.sets.view(), model.predict(problem.val.sets.view()));
         let unknown: Vec<f64> = sets.iter().map(|set| model.unknown_share(set)).collect();
-        model.deviation = DeviationModel::fit(noise, problem.val, &predictions, &unknown);
+        model.deviation = DeviationModel::fit(noise, problem, PREFIX, &predictions, &unknown);
         model.choices.extend(model.deviation.choices(PREFIX));
         Ok(Box::new(model))
     }
@@ -113,8 +113,11 @@ pub(crate) struct LowRank {
 }
 
 const PREFIX: &str = "low_rank";
+/// Name of the penalty among the choices.
+const LAMBDA: &str = "low_rank.lambda";
 
 impl LowRank {
+    /// Solves the completion. With a λ that was chosen before it is not certified.
     pub(crate) fn solve(
         options: &LowRankOptions,
         problem: Problem<'_>,
@@ -126,6 +129,13 @@ impl LowRank {
         let (rows, columns) = (grid.rows().len(), grid.columns().len());
         check_memory(4 * rows * columns, rows, columns, options.memory_mib)?;
         let observed = ObservedMatrix::new(grid, problem.train.sets.view(), &base.residuals);
+        if let Some(lambda) = problem.setting(LAMBDA) {
+            let zero = LowRankMatrix::zero(observed.row_count, observed.column_count);
+            let start = CompletionState::starting_at(&zero, &observed);
+            let until = StoppingRule::SlowProgress { relative_change: ROUGH, is_promising: &|_| true };
+            let factors = complete(&observed, lambda, start, until, &mut |_| ()).factors;
+            return Ok(Self::new(base, factors, Vec::new()));
+        }
         let top = observed.largest_singular_value(&observed.targets);
         let validation = Validation::new(problem, base);
         let (mut path, mut state) = match observer.saved(PART) {
@@ -165,8 +175,8 @@ impl LowRank {
             (factors, relative_gap, steps) = (completed.factors, completed.relative_gap, completed.steps);
         }
         let mut choices = vec![
-            Choice::new("additive.alpha", additive.alpha),
-            Choice::new("low_rank.lambda", lambda),
+            Choice::new(ALPHA, additive.alpha),
+            Choice::new(LAMBDA, lambda),
             Choice::new("low_rank.rank", factors.rank() as f64),
             Choice::new("low_rank.relative_gap", relative_gap),
             Choice::new("low_rank.steps", steps as f64),
@@ -174,10 +184,25 @@ impl LowRank {
             Choice::new("low_rank.columns", observed.column_count as f64),
         ];
         choices.extend(additive.covariates.iter().cloned());
-        let (left, right) = (factors.scaled_left(), factors.right);
-        let (grid, additive) = (grid.clone(), additive.clone());
-        let deviation = DeviationModel::default();
-        Ok(Self { grid, additive, left, right, products: None, deviation, choices })
+        Ok(Self::new(base, factors, choices))
+    }
+
+    /// Creates the model without a completed matrix.
+    pub(crate) fn of_additive(base: &AdditiveFit) -> Self {
+        let (rows, columns) = (base.grid.rows().len(), base.grid.columns().len());
+        Self::new(base, LowRankMatrix::zero(rows, columns), Vec::new())
+    }
+
+    fn new(base: &AdditiveFit, factors: LowRankMatrix, choices: Vec<Choice>) -> Self {
+        Self {
+            grid: base.grid.clone(),
+            additive: base.additive.clone(),
+            left: factors.scaled_left(),
+            right: factors.right,
+            products: None,
+            deviation: DeviationModel::default(),
+            choices,
+        }
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -187,6 +212,11 @@ impl LowRank {
     /// Returns the additive part: the intercept and the effects of the genes and the query pair.
     pub(crate) fn additive(&self, set: &[u32]) -> f64 {
         self.additive.predict(&self.grid, set)
+    }
+
+    /// Returns whether a gene has training records.
+    pub(crate) fn is_known(&self, gene: u32) -> bool {
+        self.additive.is_known(gene)
     }
 
     /// Returns the share of a set's genes without training records.

@@ -26,6 +26,9 @@ const SINGLE: f32 = 0.3;
 /// Least root mean square of a gene's residuals, relative to that of all.
 const MIN_SIZE: f64 = 0.1;
 
+/// Beginning of the names of the slopes.
+pub(super) const PREFIX: &str = "network_kernel.amplitude";
+
 /// The expected amplitude of every gene; their mean over the genes with records is 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Amplitudes {
@@ -62,8 +65,7 @@ impl Amplitudes {
             GeneEffect { value: size.max(MIN_SIZE).ln(), records }
         };
         let effects: Vec<GeneEffect> = squares.iter().zip(&records).map(effect).collect();
-        let model =
-            CovariateModel::of_features(expanded.names(), &expanded, &effects, "network_kernel.amplitude")?;
+        let model = CovariateModel::of_features(expanded.names(), &expanded, &effects, PREFIX)?;
         let values: Vec<f64> = model.expected.iter().map(|size| size.exp()).collect();
         let known =
             || values.iter().zip(&records).filter(|(_, records)| **records > 0).map(|(value, _)| value);

@@ -59,6 +59,11 @@ const MAX_STEPS: usize = 100;
 /// Name of the saved state.
 const PART: &str = "network-kernel";
 const PREFIX: &str = "network_kernel";
+/// Names of the choices that decide a solution; that of a network follows the first.
+const WEIGHT: &str = "network_kernel.weight.";
+const OWN: &str = "network_kernel.own";
+const NOISE: &str = "network_kernel.noise";
+const SINGLE: &str = "network_kernel.single";
 /// Tensor of a saved state: 1 if amplitudes are used.
 const WITH_AMPLITUDES: &str = "with_amplitudes";
 
@@ -104,7 +109,7 @@ impl SolvedOptions for NetworkKernelOptions {
         let noise = GeneNoise::estimate(problem.train, &fitted, problem.cell.genes().len());
         drop(fitted);
         let (sets, predictions) = (problem.val.sets.view(), kernel.predict(problem.val.sets.view()));
-        kernel.deviation = DeviationModel::fit(noise, problem.val, &predictions, &kernel.variances(sets));
+        kernel.deviation = DeviationModel::fit(noise, problem, PREFIX, &predictions, &kernel.variances(sets));
         kernel.choices.extend(kernel.deviation.choices(PREFIX));
         Ok(Box::new(kernel))
     }
@@ -187,7 +192,12 @@ impl NetworkKernel {
 
         let saved =
             observer.saved(PART).filter(|saved| TriedMixture::is_in(saved) && has(saved, WITH_AMPLITUDES));
-        let tried = if let Some(saved) = &saved {
+        let chosen = chosen_setting(problem, &names);
+        let tried = if let Some((mixture, setting)) = chosen {
+            amplitudes = amplitudes.filter(|_| has_choice(problem, amplitude::PREFIX));
+            let features = scaled(features_of(&mixture), &amplitudes);
+            TriedMixture::chosen(mixture, features, setting)
+        } else if let Some(saved) = &saved {
             amplitudes =
                 amplitudes.filter(|_| find(saved, WITH_AMPLITUDES).is_ok_and(|flag| flag.values == [1.0]));
             let features_of = |mixture: &[f32]| scaled(features_of(mixture), &amplitudes);
@@ -244,18 +254,17 @@ impl NetworkKernel {
         on_step(&gradients);
         gradients.run(&mut fields, setting.noise, MAX_STEPS, options.tolerance, &mut on_step);
 
-        let weight = |(name, &weight): (&String, &f32)| {
-            Choice::new(format!("network_kernel.weight.{name}"), f64::from(weight))
-        };
+        let weight =
+            |(name, &weight): (&String, &f32)| Choice::new(format!("{WEIGHT}{name}"), f64::from(weight));
         let mut choices: Vec<Choice> = names.iter().zip(&mixture).map(weight).collect();
         choices.extend([
-            Choice::new("network_kernel.own", f64::from(setting.nugget)),
-            Choice::new("network_kernel.noise", f64::from(setting.noise)),
+            Choice::new(OWN, f64::from(setting.nugget)),
+            Choice::new(NOISE, f64::from(setting.noise)),
             Choice::new("network_kernel.directions", features.vectors.columns() as f64),
             Choice::new("network_kernel.steps", gradients.step as f64),
         ]);
         if fields.triples.is_some() {
-            choices.push(Choice::new("network_kernel.single", f64::from(setting.single)));
+            choices.push(Choice::new(SINGLE, f64::from(setting.single)));
         }
         choices.extend(amplitudes.into_iter().flat_map(|amplitudes| amplitudes.choices));
         let tables = PosteriorTables::new(fields, &gradients.solution, features, grid, setting);
@@ -352,6 +361,19 @@ impl Solution for NetworkKernel {
     fn choices(&self) -> Vec<Choice> {
         self.choices.clone()
     }
+}
+
+/// Returns the weights of networks and the setting that were chosen before.
+fn chosen_setting(problem: Problem<'_>, names: &[String]) -> Option<(Vec<f32>, KernelSetting)> {
+    let number = |name: &str| problem.setting(name).map(|value| value as f32);
+    let weight = |name: &String| number(&format!("{WEIGHT}{name}"));
+    let mixture = names.iter().map(weight).collect::<Option<Vec<f32>>>()?;
+    let single = number(SINGLE).unwrap_or(0.0);
+    Some((mixture, KernelSetting { nugget: number(OWN)?, noise: number(NOISE)?, single }))
+}
+
+fn has_choice(problem: Problem<'_>, prefix: &str) -> bool {
+    problem.settings.iter().any(|choice| choice.name.starts_with(prefix))
 }
 
 fn mean_and_deviation(scores: &[f64]) -> (f64, f64) {

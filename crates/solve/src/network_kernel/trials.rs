@@ -114,6 +114,12 @@ impl TriedMixture {
         Self { mixture, features, trials, fields, gradients }
     }
 
+    /// Takes a setting that was chosen before.
+    pub(super) fn chosen(mixture: Vec<f32>, features: KernelFeatures, setting: KernelSetting) -> Self {
+        let trials = vec![SettingTrial { setting, pearson: -2.0 }];
+        Self { mixture, features, trials, fields: None, gradients: None }
+    }
+
     /// Returns the best setting.
     pub(super) fn setting(&self) -> KernelSetting {
         SettingTrial::best(&self.trials)

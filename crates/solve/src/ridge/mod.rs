@@ -105,6 +105,14 @@ impl Ridge {
         Ok(fitted.into_iter().flatten().collect())
     }
 
+    /// Fits the ridge of one penalty, as exactly as [`Ridge::fit_best`] does.
+    pub(crate) fn fit_one(design: &Design, targets: &[f64], alpha: f64) -> Result<Self, Error> {
+        let gram = NormalEquations::new(design, targets);
+        let mut coefficients = vec![0.0; design.width()];
+        gram.solve(alpha, CHOSEN, &mut coefficients)?;
+        Ok(Self { alpha, intercept: gram.intercept(&coefficients), coefficients })
+    }
+
     /// Fits the ridge among [`ALPHAS`] with the highest validation Pearson. The search starts at the strongest penalty and stops after
     /// two in a row that are worse than the best.
     ///

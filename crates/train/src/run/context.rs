@@ -3,11 +3,11 @@
 use super::description::SPLIT_FILE;
 use super::folder::{RunFolder, Start};
 use super::manifest::{Inputs, RunManifest};
-use crate::config::Config;
+use crate::config::{Config, SplitOptions};
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
-use knockout_data::screen::{Dataset, Part, Split};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, Dataset, Part, Scheme, Split};
 use knockout_engine::kernel::Isa;
 use knockout_ranks::Ranks;
 use std::collections::BTreeMap;
@@ -90,9 +90,16 @@ impl RunContext {
     }
 }
 
-/// Returns the default folder of a run: `runs/MODEL-DATASET-SEED`.
-pub fn default_folder(model: &str, dataset: &Path, seed: u64) -> PathBuf {
-    Path::new("runs").join(format!("{model}-{}-{seed}", dataset_word(dataset)))
+/// Returns the default folder of a run: `runs/MODEL-DATASET-SEED`, with the scheme and the seed of the split before the seed where they
+/// are not the default.
+pub fn default_folder(model: &str, dataset: &Path, split: &SplitOptions, seed: u64) -> PathBuf {
+    let scheme = match split.scheme {
+        Scheme::Random => String::new(),
+        scheme => format!("-{}", scheme.name()),
+    };
+    let split_seed =
+        if split.seed == DEFAULT_SPLIT_SEED { String::new() } else { format!("-split{}", split.seed) };
+    Path::new("runs").join(format!("{model}-{}{scheme}{split_seed}-{seed}", dataset_word(dataset)))
 }
 
 /// Returns the name of a dataset's folder without spaces, as a part of another folder's name.

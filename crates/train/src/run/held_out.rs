@@ -59,7 +59,7 @@ pub(super) fn solve(
                 let state = format!("{SOLVING}/fold-{number}");
                 let mut progress = OfFold { fold: format!("fold {number} of {folds}"), progress };
                 let mut saving = SolveCheckpoints::new(run, &state, &mut progress);
-                let problem = Problem { cell: &dataset.cell, train: &train, val };
+                let problem = Problem::new(&dataset.cell, &train, val);
                 let solution = solver.solve(problem, &mut saving)?;
                 saving.end()?;
                 let predicted = solution.predict(held_out.sets.view());

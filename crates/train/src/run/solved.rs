@@ -123,7 +123,7 @@ impl Solving {
         config.split = config.split.resolved(&split);
         let [train, val] = records(&dataset, &split);
         // Before there is a folder: one without a result would be in the way of the next attempt.
-        Problem { cell: &dataset.cell, train: &train, val: &val }.check()?;
+        Problem::new(&dataset.cell, &train, &val).check()?;
         let base_runs = base_runs::open(&config.from, &dataset, &split)?;
         config.from.weights = base_runs.hashes();
         let folder = start_folder(folder, &dataset, &split, &config, context, &base_runs)?;
@@ -285,7 +285,7 @@ impl SolverRun {
         }
         let solver = solver(&self.config)?;
         let [train, val] = records(&self.dataset, &self.split);
-        let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
+        let problem = Problem::new(&self.dataset.cell, &train, &val);
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
         let mut saving = SolveCheckpoints::new(self.folder(), SOLVING, progress);

@@ -7,18 +7,19 @@ use crate::command::data;
 use crate::command::train::on_workers;
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
+use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Bounds, Dataset, Part, Split};
-use knockout_predict::Coverage;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{
     ENSEMBLE, Evaluation, MeasuredScores, Model, Pairs, Spread, StackPredictions, compare, ensemble,
     evaluate_beside, rows_of,
 };
 use knockout_predict::predictions::Predictions;
-use knockout_report::lab::{EvaluationDocument, PriorKnowledge, evaluation_page};
+use knockout_predict::{Calibration, Coverage, CutOffs, GeneAccuracy};
+use knockout_report::lab::{EvaluationDocument, EvaluationPictures, PriorKnowledge, evaluation_page};
 use knockout_train::checkpoint::Slot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use std::sync::Arc;
   knockout evaluate runs/dango-yeast-0
   knockout evaluate runs/dango-yeast-0 runs/dango-yeast-1 runs/dango-yeast-2
   knockout evaluate runs/dango-yeast-0 runs/hetero-yeast-0
+  knockout evaluate runs/dango-yeast-0 --html evaluation.html
   knockout evaluate runs/dango-yeast-0 --data /elsewhere/yeast
   knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
@@ -60,6 +62,11 @@ pub(crate) struct EvaluateArgs {
     part: Option<Part>,
     #[command(flatten)]
     bootstrap: BootstrapArgs,
+    /// Write a page: scatter plot, precision and recall, calibration, and accuracy by gene, of the first model
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
 }
 
 /// How intervals are made.
@@ -108,12 +115,16 @@ pub(crate) fn evaluation(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationDocum
     if args.runs.is_empty() && args.predictions.is_none() {
         return Err(request_error("name the folder of a run, or a file with --predictions"));
     }
+    if let Some(path) = &args.html {
+        let inputs: Vec<&Path> = args.predictions.iter().chain(&args.against).map(PathBuf::as_path).collect();
+        output::check(path, OutputKind::Page, &inputs, args.force)?;
+    }
     let subject = if let Some(predictions) = &args.predictions {
         from_files(args, predictions, ui)?
     } else {
         on_workers(|| runs::subject(args, ui))?
     };
-    document(&subject, args)
+    document(&subject, args, ui)
 }
 
 fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<EvaluationSubject> {
@@ -214,7 +225,7 @@ fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
 }
 
 /// Evaluates predictions.
-fn document(subject: &EvaluationSubject, args: &EvaluateArgs) -> Result<EvaluationDocument> {
+fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationDocument> {
     let bootstrap = &args.bootstrap.bootstrap();
     let mut models: Vec<Model<'_>> =
         subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
@@ -246,7 +257,7 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs) -> Result<Evaluati
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
-    Ok(EvaluationDocument {
+    let shown = EvaluationDocument {
         schema: 1,
         split: scheme,
         split_seed: description.split.seed,
@@ -263,5 +274,19 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs) -> Result<Evaluati
         bounds,
         coverage: subject.coverage.clone(),
         prior_knowledge: subject.prior_knowledge.clone(),
-    })
+    };
+    if let Some(path) = &args.html {
+        let dataset = subject.home.as_ref().map(|(dataset, _)| dataset);
+        let labels = subject.home.as_ref();
+        let labels = labels.and_then(|(data, split)| data.samples.label_stats(split.rows(Part::Train)));
+        let pictures = EvaluationPictures {
+            calibration: Calibration::new(first.predictions.clone(), first.scores.clone()),
+            cut_off: CutOffs::usual(labels.map_or(1.0, |labels| labels.sd)).negative,
+            genes: dataset.map_or_else(Vec::new, |dataset| GeneAccuracy::of(&dataset.samples, first)),
+            table: dataset.map(|dataset| dataset.cell.genes()),
+        };
+        output::write_text(path, &pictures.add_to(evaluation_page(&shown)).to_html(), ui)?;
+        ui.note(&format!("page: {}", path.display()));
+    }
+    Ok(shown)
 }

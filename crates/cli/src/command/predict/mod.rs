@@ -118,7 +118,7 @@ struct CandidateArgs {
     /// Genes to choose from: `measured` (those with a sample), `all`, or a file with a name on each line
     #[arg(long, value_name = "FILE", default_value = "measured")]
     genes: PathBuf,
-    /// Genes that every set has: one or two names; two alone mean triples
+    /// Genes that every set has: one or two names; two alone mean triples, one alone pairs where all samples are pairs
     #[arg(long, value_name = "GENE", value_delimiter = ',')]
     with: Vec<String>,
 }
@@ -149,6 +149,7 @@ impl CandidateArgs {
         let order = match (self.pairs, self.triples, with.len()) {
             (true, ..) => 2,
             (_, true, _) | (_, _, 2) => 3,
+            (_, _, 1) if samples.gene_sets().iter().all(|set| set.len() == 2) => 2,
             (_, _, 1) => {
                 return Err(request_error("with one gene in --with add --pairs or --triples"));
             }
@@ -261,11 +262,13 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
             ),
         )),
         Outcome::Finished(summary) => {
-            let accuracy = if hits == (0, 0) { Vec::new() } else { RegimeAccuracy::of(&opened)? };
+            let accuracy =
+                if hits == (0, 0) { Vec::new() } else { RegimeAccuracy::of(&opened, &candidates.orders())? };
             let trust = Trust { dataset: &opened.dataset, split: Some(&opened.split), accuracy: &accuracy };
             let document = finish(&folder, &summary, &trust, args.csv)?;
             if let Some(path) = &args.html {
-                let page = hits_page(&document, &folder, &summary, &opened, &Calibration::of(&opened)?);
+                let calibration = Calibration::of(&opened, &candidates.orders())?;
+                let page = hits_page(&document, &folder, &summary, &opened, calibration.as_ref());
                 output::write_text(path, &page.to_html(), ui)?;
                 ui.note(&format!("page: {}", path.display()));
             }
@@ -296,11 +299,7 @@ fn finish(folder: &Folder, summary: &Summary, trust: &Trust<'_>, csv: bool) -> R
 
 /// Warns where sets are of a size that no training sample has.
 pub(super) fn note_orders(orders: &[usize], opened: &OpenRuns, ui: &Ui) {
-    let samples = &opened.dataset.samples;
-    let mut trained: Vec<usize> =
-        opened.split.rows(Part::Train).iter().map(|&row| samples.genes(row as usize).len()).collect();
-    trained.sort_unstable();
-    trained.dedup();
+    let trained = opened.trained_orders();
     for order in orders.iter().filter(|order| !trained.contains(order)) {
         let trained: Vec<String> = trained.iter().map(ToString::to_string).collect();
         ui.note(&format!(

@@ -60,7 +60,7 @@ pub(crate) struct TrainArgs {
     /// With --resume: the dataset folder, if it has moved; its contents are checked
     #[arg(long, value_name = "DIR", requires = "resume")]
     data: Option<PathBuf>,
-    /// The run's folder; by default runs/MODEL-DATASET-SEED
+    /// The run's folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
     /// Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split
@@ -227,7 +227,7 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
             (_, false) => "-with",
             _ => "",
         };
-        default_folder(&format!("{}{upon}", config.model.name()), dir, config.seed)
+        default_folder(&format!("{}{upon}", config.model.name()), dir, &config.split, config.seed)
     });
     let context = RunContext {
         dataset_folder: dir.to_owned(),
