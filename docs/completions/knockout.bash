@@ -1014,7 +1014,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__evaluate)
-            opts="-q -v -h --state --predictions --against --data --part --resamples --json --threads --quiet --verbose --help"
+            opts="-q -v -h --state --predictions --against --data --part --resamples --html --force --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1041,6 +1041,10 @@ _knockout() {
                     return 0
                     ;;
                 --resamples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

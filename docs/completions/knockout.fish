@@ -30,7 +30,7 @@ complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Print 
 complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: train models, see how good they are, find hits, see where the time goes'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that every network must beat, from the mean to the stack'
@@ -58,7 +58,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'W
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
@@ -189,7 +189,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l ex
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Resume the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: the dataset folder, if it has moved; its contents are checked' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
@@ -233,7 +233,9 @@ complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d '
 val\t'What choices are made on'
 test\t'What is reported'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l html -d 'Write a page: scatter plot, precision and recall, calibration, and accuracy by gene, of the first model' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
@@ -274,7 +276,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 val\t'What choices are made on'
 test\t'What is reported'"
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l genes -d 'Genes to choose from: `measured` (those with a sample), `all`, or a file with a name on each line' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l with -d 'Genes that every set has: one or two names; two alone mean triples' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l with -d 'Genes that every set has: one or two names; two alone mean triples, one alone pairs where all samples are pairs' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l exclude -d 'Leave out sets with a gene of this file, such as essential genes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep only the K highest predictions, in top.csv; with --full all are kept as well' -r
@@ -369,7 +371,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launche
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round -d 'One round of an experiment over ranks, as the program starts itself' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-out -d 'Where that round goes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'End after this time, such as 5m, with the rounds that are whole by then' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch' -r
@@ -493,7 +495,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: train models, see how good they are, find hits, see where the time goes'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that every network must beat, from the mean to the stack'

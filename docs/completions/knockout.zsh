@@ -44,8 +44,8 @@ _arguments "${_arguments_options[@]}" : \
 '(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
 '*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (data)
@@ -296,7 +296,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '(--model --preset --config --out --batch --seed --split)--resume=[Resume the run in this folder]:RUN:_files' \
 '--data=[With --resume\: the dataset folder, if it has moved; its contents are checked]:DIR:_files' \
-'--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
+'--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed]:RUN:_files' \
 '(--resume)--on-residuals-of=[Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split]:RUN:_files' \
 '(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
@@ -357,7 +357,9 @@ last\:"The last one saved"))' \
 val\:"What choices are made on"
 test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
+'--html=[Write a page\: scatter plot, precision and recall, calibration, and accuracy by gene, of the first model]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
 '(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
@@ -423,7 +425,7 @@ last\:"The last one saved"))' \
 val\:"What choices are made on"
 test\:"What is reported"))' \
 '--genes=[Genes to choose from\: \`measured\` (those with a sample), \`all\`, or a file with a name on each line]:FILE:_files' \
-'*--with=[Genes that every set has\: one or two names; two alone mean triples]:GENE:_default' \
+'*--with=[Genes that every set has\: one or two names; two alone mean triples, one alone pairs where all samples are pairs]:GENE:_default' \
 '--exclude=[Leave out sets with a gene of this file, such as essential genes]:FILE:_files' \
 '--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \
 '--top=[Keep only the K highest predictions, in top.csv; with --full all are kept as well]:K:_default' \
@@ -587,7 +589,7 @@ neighborhood\:"Only the genes within some hops"))' \
 '--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
 '--round-out=[Where that round goes]:DIR:_files' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
-'--max-time=[Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds]:TIME:_default' \
+'--max-time=[End after this time, such as 5m, with the rounds that are whole by then]:TIME:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
@@ -753,7 +755,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'*::files -- Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each:_files' \
+'*::files -- Traces, plain or packed (gzip, zstd, xz, bzip2, zip); - is standard input. Ranks of one job are shown together, other traces and folders with a line each. Or one table that `key_averages().table()` printed:_files' \
 && ret=0
 ;;
 (compare)
@@ -793,7 +795,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'*::inputs -- Traces to read, plain or gzip; - is standard input:_files' \
+'*::inputs -- Traces to read, plain or packed (gzip, zstd, xz, bzip2, zip); - is standard input:_files' \
 ':output -- Trace to write; packed if the name ends in .gz:_files' \
 && ret=0
 ;;
@@ -1074,7 +1076,7 @@ esac
 (( $+functions[_knockout_commands] )) ||
 _knockout_commands() {
     local commands; commands=(
-'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
+'demo:See it all on a small synthetic yeast\: train models, see how good they are, find hits, see where the time goes' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or resume a run that was interrupted' \
 'baseline:Fit the baselines that every network must beat, from the mean to the stack' \
@@ -1285,7 +1287,7 @@ _knockout__subcmd__explain_commands() {
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
-'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
+'demo:See it all on a small synthetic yeast\: train models, see how good they are, find hits, see where the time goes' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or resume a run that was interrupted' \
 'baseline:Fit the baselines that every network must beat, from the mean to the stack' \

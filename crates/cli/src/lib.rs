@@ -53,7 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let clock = knockout_trace::SystemClock::new();
     let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
     let outcome = failure::with_panics_as_errors(run);
-    // Without its threads, asking for their number would start them again.
+    // Without its threads, reading their number would start them again.
     if outcome.is_ok() {
         ui.detail(&format!(
             "took {:.2} s of wall and {:.2} s of CPU time on {} threads; knockout {}",

@@ -9,13 +9,22 @@ use knockout_base::text::{one_line, visible};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
+/// How much is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verbosity {
+    /// Progress bars only: the command is a part of another one.
+    BarsOnly,
+    /// Results and notes.
+    Usual,
+    /// Details too.
+    Detailed,
+}
+
 /// The user's choices about output.
 pub(crate) struct Ui {
     json: bool,
     quiet: bool,
-    verbose: bool,
-    /// Whether only progress bars are shown: the command is a part of another one.
-    is_part: bool,
+    verbosity: Verbosity,
     #[cfg(feature = "lab")]
     threads: usize,
     /// The processes that were started together with this one.
@@ -41,8 +50,7 @@ impl Ui {
         Self {
             json: global.json,
             quiet: global.quiet,
-            verbose: global.verbose > 0,
-            is_part: false,
+            verbosity: if global.verbose > 0 { Verbosity::Detailed } else { Verbosity::Usual },
             #[cfg(feature = "lab")]
             threads: global.threads,
             #[cfg(feature = "lab")]
@@ -54,10 +62,9 @@ impl Ui {
     #[cfg(feature = "lab")]
     pub(crate) fn part(&self) -> Self {
         Self {
-            is_part: true,
+            verbosity: Verbosity::BarsOnly,
             json: self.json,
             quiet: self.quiet,
-            verbose: false,
             threads: self.threads,
             ranks: self.ranks.clone(),
         }
@@ -153,7 +160,7 @@ impl Ui {
 
     /// Prints text to standard output as it is.
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
-        if self.is_part || self.is_silent() {
+        if self.verbosity == Verbosity::BarsOnly || self.is_silent() {
             return Ok(());
         }
         let mut out = io::stdout().lock();
@@ -166,7 +173,7 @@ impl Ui {
 
     /// Prints a line on standard error, unless `--quiet`.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet && !self.is_part && !self.is_silent() {
+        if !self.quiet && self.verbosity != Verbosity::BarsOnly && !self.is_silent() {
             complain(text);
         }
     }
@@ -180,7 +187,7 @@ impl Ui {
 
     /// Whether [`Ui::detail`] prints.
     pub(crate) fn says_details(&self) -> bool {
-        self.verbose && !self.is_silent()
+        self.verbosity == Verbosity::Detailed && !self.is_silent()
     }
 
     /// Prints a line under `--verbose`.
@@ -212,7 +219,11 @@ impl Ui {
     /// Returns a progress bar on standard error; without a terminal it prints a line a minute, with `--quiet` nothing.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let bar = self.bar(what, total, unit);
-        if !self.quiet && !self.is_part && !self.is_silent() && !io::stderr().is_terminal() {
+        if !self.quiet
+            && self.verbosity != Verbosity::BarsOnly
+            && !self.is_silent()
+            && !io::stderr().is_terminal()
+        {
             report_in_lines(&bar, what, unit);
         }
         bar

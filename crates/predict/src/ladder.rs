@@ -1,4 +1,4 @@
-//! The ladder of baselines: every one of them fitted to one split, and their spread over splits and seeds.
+//! All baselines, each fitted to one split, and their spread over splits and seeds.
 
 use crate::baseline::{Baseline, Baselines, Epoch, Fitted};
 use crate::evaluation::{Figure, Spread};
@@ -16,7 +16,7 @@ pub struct Ladder {
     pub fitted: Vec<(Fitted, Option<u64>)>,
 }
 
-/// What happens while a ladder is fitted.
+/// Progress of fitting the baselines.
 pub enum LadderEvent {
     /// A baseline begins.
     Begin(Baseline),

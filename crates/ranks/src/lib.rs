@@ -5,9 +5,9 @@
 //! examples) and, with the feature `mpi`, `Mpi`.
 //!
 //! ```
-//! use knockout_ranks::Local;
+//! use knockout_ranks::LocalRank;
 //!
-//! let sums = Local::on_ranks(3, |ranks| {
+//! let sums = LocalRank::on_ranks(3, |ranks| {
 //!     let parts = ranks.all_gather(&[ranks.rank() as u8]).unwrap();
 //!     parts.concat().iter().sum::<u8>()
 //! });

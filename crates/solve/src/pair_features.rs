@@ -84,7 +84,9 @@ impl PairFeatures {
         let mut similar = Matrix::<f32>::zeros(FIGURES, directions);
         for gene in (0..count).filter(|&gene| is_known[gene]) {
             let row = genes.row_mut(gene);
-            row.iter_mut().for_each(|sum| *sum /= records[gene]);
+            for sum in row.iter_mut() {
+                *sum /= records[gene];
+            }
             row[1] = row[1].sqrt();
             row[FIGURES - 1] = 1.0;
             for (figure, value) in genes.row(gene).iter().enumerate() {
@@ -92,9 +94,9 @@ impl PairFeatures {
                 into.for_each(|(sum, x)| *sum += value * x);
             }
         }
-        for gene in 0..count {
+        for (gene, is_known) in is_known.iter().enumerate() {
             let total = dot(vectors.row(gene), similar.row(FIGURES - 1)).max(0.0);
-            if !is_known[gene] {
+            if !is_known {
                 for figure in 0..FIGURES - 1 {
                     let mean = dot(vectors.row(gene), similar.row(figure)) / (total + PRIOR_WEIGHT);
                     genes.set(gene, figure, mean);

@@ -101,7 +101,7 @@ const GENE_FOLDS: usize = 6;
 const EVEN: u32 = 0x5555_5555;
 /// Standard errors by which a part must explain held-out records.
 const MIN_CERTAINTY: f64 = 2.0;
-/// The same where records share new genes or query pairs, which are few.
+/// Like [`MIN_CERTAINTY`], for records that share new genes or query pairs, which are few.
 const GROUP_CERTAINTY: f64 = 0.0;
 
 impl SolvedOptions for StackOptions {
@@ -184,7 +184,7 @@ impl SolvedOptions for StackOptions {
     }
 }
 
-/// What a fold holds out.
+/// Records that a fold holds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
     Pairs,
@@ -507,7 +507,7 @@ fn folded_weights(folds: &OutOfFold, used: [bool; PARTS], mean: f64) -> PartWeig
     WeightProblem::new(&predictions, &scores, mean, &records, groups).validated(used, &records)
 }
 
-/// What records of the validation part share.
+/// Element that records of the validation part share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKey {
     Record(usize),
@@ -548,7 +548,9 @@ impl<'a> WeightProblem<'a> {
                 means[group][PARTS] += problem.centred_score(record);
             }
             for (means, size) in means.iter_mut().zip(sizes) {
-                means.iter_mut().for_each(|mean| *mean /= size.max(1.0));
+                for mean in means.iter_mut() {
+                    *mean /= size.max(1.0);
+                }
             }
             problem.group_means = means;
         }

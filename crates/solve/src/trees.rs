@@ -237,7 +237,7 @@ impl BoostedTrees {
 /// Features as numbers of bins; bin 0 has the unknown values.
 struct Binned {
     bins: Vec<Vec<u8>>,
-    /// The highest value of each bin; that of bin 0 is below all values.
+    /// The highest value of each bin; that of bin 0 is the lowest finite number, so that trees can be stored.
     edges: Vec<Vec<f32>>,
 }
 
@@ -249,7 +249,7 @@ impl Binned {
             let step = count.div_ceil(EDGE_VALUES).max(1);
             let mut some: Vec<f32> = (0..count).step_by(step).map(value).filter(|x| !x.is_nan()).collect();
             some.sort_by(f32::total_cmp);
-            let mut edges = vec![f32::NEG_INFINITY];
+            let mut edges = vec![f32::MIN];
             edges.extend((1..BINS).filter_map(|bin| some.get(some.len() * bin / BINS).copied()));
             edges.dedup();
             edges.push(f32::INFINITY);

@@ -83,7 +83,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         first_step: first_step(parts),
     };
     findings.step_summary = StepSummary::of(&mut findings.steps);
-    findings.module_tree = module_tree(std::slice::from_ref(&findings));
+    findings.module_tree = module_tree([&findings.module_tree], findings.shared_us());
     findings.warnings = warnings::of_file(parts, &findings);
     findings.findings = judge::of_file(&findings);
     findings

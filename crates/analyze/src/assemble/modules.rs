@@ -9,7 +9,7 @@ use crate::findings::ModuleRow;
 use knockout_base::stats::us;
 use std::collections::BTreeMap;
 
-/// Sums of one place in the tree, in nanoseconds and without inner ones.
+/// Sums of one node of the tree, in nanoseconds and without inner ones.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sums {
     calls: u64,
@@ -33,7 +33,7 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
     let mut indices: BTreeMap<(Option<usize>, KindId), usize> = BTreeMap::new();
     let mut places: Vec<(Option<usize>, KindId, Sums)> = Vec::new();
     for lane in parts.lanes.iter().filter(|lane| lane.side == Side::Host) {
-        // Places of different lanes with the same names are one.
+        // Nodes of different lanes with the same names are one.
         let mut moved: Vec<usize> = Vec::new();
         for (number, scope) in lane.tree.scopes.list.iter().enumerate() {
             let parent = scope.parent.and_then(|parent| moved.get(parent.index()).copied());
@@ -59,7 +59,7 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
             }
         }
     }
-    // Places come after those around them, so one pass from the end carries every sum outwards.
+    // Nodes come after those around them, so one pass from the end carries every sum outwards.
     let mut totals: Vec<Sums> = places.iter().map(|(_, _, sums)| *sums).collect();
     for (index, (parent, ..)) in places.iter().enumerate().rev() {
         let inner = totals.get(index).copied().unwrap_or_default();

@@ -61,6 +61,15 @@ pub(crate) struct Attributed<'a> {
     pub(crate) bins: usize,
 }
 
+/// Groups segments by their lane.
+fn by_lane(segments: impl IntoIterator<Item = Segment<Span>>) -> BTreeMap<LaneId, Vec<Segment<Span>>> {
+    let mut lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = BTreeMap::new();
+    for segment in segments {
+        lanes.entry(segment.first.lane).or_default().push(segment);
+    }
+    lanes
+}
+
 impl<'a> Attributed<'a> {
     /// Sweeps the lanes, joins device events with their launch calls and sweeps the device.
     pub(crate) fn of(mut collector: Collector, outcome: &'a Outcome) -> Result<Self> {
@@ -76,11 +85,12 @@ impl<'a> Attributed<'a> {
         let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
         let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
         let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
-        let mut lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = BTreeMap::new();
-        for segment in spans.finish()? {
-            lanes.entry(segment.first.lane).or_default().push(segment);
-        }
+        let mut lanes = by_lane(spans.finish()?);
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
+        let category = |role: Role| {
+            let found = rules.categories().iter().position(|category| category.role == role);
+            found.map(CategoryId::from_index)
+        };
         let mut shared = Shared {
             store: Arc::clone(&store),
             kinds: Arc::clone(&kinds),
@@ -90,19 +100,11 @@ impl<'a> Attributed<'a> {
             window: totals.work_window.unwrap_or((0, 0)),
             bins: (ALL_BINS / lanes.len().max(1)).clamp(64, LANE_BINS),
             critical: critical.map(|step| (step.start, step.end)),
-            unattributed: rules
-                .categories()
-                .iter()
-                .position(|category| category.role == Role::Unattributed)
-                .map(CategoryId::from_index),
+            unattributed: category(Role::Unattributed),
             roles: rules.categories().iter().map(|category| category.role).collect(),
             engine_lanes: totals.engine_lanes.clone(),
             functions: Functions::default(),
-            backward: rules
-                .categories()
-                .iter()
-                .position(|category| category.role == Role::Backward)
-                .map(CategoryId::from_index),
+            backward: category(Role::Backward),
             device: Arc::default(),
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);

@@ -21,7 +21,7 @@ pub(crate) trait Visitor {
     fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId;
     /// From `from` to `to`, what was opened as `node` was innermost.
     fn run(&mut self, node: NodeId, from: i64, to: i64);
-    /// What was opened as `node` ends earlier by so much; the rest of its span is placed again.
+    /// Ends the span of `node` earlier by so much; its rest is assigned again.
     fn cut(&mut self, node: NodeId, nanos: i64);
     /// Whether a span is a step.
     fn is_step(&self, span: &Span) -> bool;
@@ -190,7 +190,7 @@ struct Placed {
     is_divided: bool,
 }
 
-/// The span to place next, and whether it was tried before.
+/// The span to assign next, and whether it was tried before.
 type Candidate = (Waiting, bool);
 
 fn again_of(waiting: Waiting) -> Candidate {

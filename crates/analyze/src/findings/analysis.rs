@@ -126,7 +126,8 @@ impl Analysis {
             stragglers.finding.clone_from(&job.finding);
         }
         let (steps, step_summary) = steps(&ranks);
-        let module_tree = module_tree(&ranks);
+        let shared_us = ranks.iter().map(FileFindings::shared_us).sum();
+        let module_tree = module_tree(ranks.iter().map(|file| &file.module_tree), shared_us);
         let straggler = stragglers.iter().filter_map(|found| found.finding.clone());
         let mut findings: Vec<Sourced<TraceFinding>> =
             straggler.map(|what| Sourced { source: None, what }).collect();
@@ -154,7 +155,7 @@ impl Analysis {
             phases: phases(&ranks, host_us),
             operations: operations(&ranks),
             python: ranks.first().filter(|_| ranks.len() == 1).map(|f| f.python.clone()).unwrap_or_default(),
-            modules: modules(&module_tree, &ranks),
+            modules: modules(&module_tree, shared_us),
             module_tree,
             lanes: ranks.iter().flat_map(|f| f.lanes.iter().cloned()).collect(),
             steps,

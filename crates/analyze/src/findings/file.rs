@@ -118,6 +118,15 @@ pub struct FileFindings {
 }
 
 impl FileFindings {
+    /// Returns the time that shares of modules are of: the steps, or the whole file without steps.
+    pub(crate) fn shared_us(&self) -> f64 {
+        if self.steps.is_empty() {
+            self.span_without_trace_cat_us
+        } else {
+            self.steps.iter().map(|step| step.us).sum()
+        }
+    }
+
     /// Whether the trace was cut off or broken, so that events are missing that it had.
     pub fn is_cut(&self) -> bool {
         self.warnings

@@ -1,11 +1,10 @@
 //! Time by module and annotation of the program. Values only.
 
-use super::file::FileFindings;
 use knockout_base::stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Time of a module or an annotation: of one place in the tree, or of all places of its name.
+/// Time of a module or an annotation: of one node of the tree, or of all nodes of its name.
 ///
 /// *Host* time is between the start and the end of its spans. *Device* time is of the events launched by calls inside of these. *Backward* time is of the
 /// functions of autograd whose forward operators ran inside, as far as they are evaluated outside of the spans, which is the rule.
@@ -15,7 +14,7 @@ pub struct ModuleRow {
     pub name: String,
     /// Whether it is a module (`nn.Module: …`, `[pl][module]…`); else an annotation.
     pub is_module: bool,
-    /// Index of the row around it in the tree; `None` for the outermost, and for all places of a name together.
+    /// Index of the row around it in the tree; `None` for the outermost, and for all nodes of a name together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
     /// Number of spans.
@@ -34,7 +33,7 @@ pub struct ModuleRow {
     pub backward_device_us: f64,
     /// Host time inside steps by the length of all steps; without steps, host time by the length of the trace.
     pub host_share: f64,
-    /// The same share of device time, with that of the backward pass.
+    /// Device time by the same length, with that of the backward pass.
     pub device_share: f64,
     /// Host time in steps; all of it without steps.
     #[serde(skip)]
@@ -72,20 +71,15 @@ impl ModuleRow {
     }
 }
 
-/// Returns the time that shares are of: the steps of all files, or the whole of those without steps.
-fn shared_us(files: &[FileFindings]) -> f64 {
-    let steps_us = |file: &FileFindings| file.steps.iter().map(|step| step.us).sum::<f64>();
-    files
-        .iter()
-        .map(|file| if file.steps.is_empty() { file.span_without_trace_cat_us } else { steps_us(file) })
-        .sum()
-}
-
 /// Merges the trees of files: rows with the same names from the outermost on become one. Every row comes before those inside it.
-pub(crate) fn module_tree(files: &[FileFindings]) -> Vec<ModuleRow> {
+/// Shares are of `of_us`.
+pub(crate) fn module_tree<'a>(
+    trees: impl IntoIterator<Item = &'a Vec<ModuleRow>>,
+    of_us: f64,
+) -> Vec<ModuleRow> {
     let mut indices: BTreeMap<(Option<usize>, String), usize> = BTreeMap::new();
     let mut rows: Vec<ModuleRow> = Vec::new();
-    for tree in files.iter().map(|file| &file.module_tree) {
+    for tree in trees {
         let mut moved: Vec<usize> = Vec::with_capacity(tree.len());
         for row in tree {
             let parent = row.parent.and_then(|parent| moved.get(parent).copied());
@@ -97,8 +91,9 @@ pub(crate) fn module_tree(files: &[FileFindings]) -> Vec<ModuleRow> {
             }
         }
     }
-    let of_us = shared_us(files);
-    rows.iter_mut().for_each(|row| row.set_shares(of_us));
+    for row in &mut rows {
+        row.set_shares(of_us);
+    }
     in_order(&rows)
 }
 
@@ -135,7 +130,7 @@ fn in_order(rows: &[ModuleRow]) -> Vec<ModuleRow> {
 }
 
 /// Returns the rows of the files' tree by name, longest first. Of a name inside itself only the outer one counts for totals.
-pub(crate) fn modules(tree: &[ModuleRow], files: &[FileFindings]) -> Vec<ModuleRow> {
+pub(crate) fn modules(tree: &[ModuleRow], of_us: f64) -> Vec<ModuleRow> {
     let mut sums: BTreeMap<&str, ModuleRow> = BTreeMap::new();
     for row in tree {
         let above = |row: &ModuleRow| row.parent.and_then(|parent| tree.get(parent));
@@ -151,9 +146,10 @@ pub(crate) fn modules(tree: &[ModuleRow], files: &[FileFindings]) -> Vec<ModuleR
             sum.device_self_us += row.device_self_us;
         }
     }
-    let of_us = shared_us(files);
     let mut out: Vec<ModuleRow> = sums.into_values().collect();
-    out.iter_mut().for_each(|row| row.set_shares(of_us));
+    for row in &mut out {
+        row.set_shares(of_us);
+    }
     out.sort_by(|a, b| b.longest_us().total_cmp(&a.longest_us()).then_with(|| a.name.cmp(&b.name)));
     out
 }

@@ -1,8 +1,9 @@
 //! Figures of accuracy: formats, bars with intervals, and sentences about the bounds of any model.
 
-use crate::page::{Bar, Cell, Column, Scatter, Segment, colour};
+use crate::page::{Bar, Cell, Chart, Column, Scatter, Segment, Series, colour};
 use crate::units::{count, figure};
 use knockout_data::screen::{Bounds, Ceiling, NoCeiling, RepeatAlleles};
+use knockout_predict::Calibration;
 use knockout_train::metrics::Metrics;
 use std::collections::BTreeSet;
 
@@ -124,5 +125,20 @@ pub fn scatter(title: impl Into<String>, measured: &[f64], predicted: &[f64]) ->
         unit: SCORE.to_owned(),
         measured: narrow(measured),
         predicted: narrow(predicted),
+    }
+}
+
+/// Returns mean measured scores by tenths of the prediction.
+pub(super) fn groups(calibration: &Calibration) -> Chart {
+    let diagonal = calibration.groups.iter().map(|&(predicted, _)| (predicted, predicted));
+    Chart {
+        title: "How far to trust a prediction: the test part by tenths of the prediction".to_owned(),
+        across: "mean prediction (score)".to_owned(),
+        up: "mean measured score".to_owned(),
+        series: vec![
+            Series::new("measured", calibration.groups.iter().copied()),
+            Series::new("perfect prediction", diagonal),
+        ],
+        ..Chart::default()
     }
 }

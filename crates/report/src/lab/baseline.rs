@@ -68,7 +68,7 @@ impl BaselineDocument {
     ///
     /// # Panics
     ///
-    /// If there is no ladder.
+    /// If no split was fitted.
     pub fn of(
         dataset: &Dataset,
         ladders: &[Ladder],

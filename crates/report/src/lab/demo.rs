@@ -207,6 +207,6 @@ fn times(breakdown: &[Breakdown]) -> Section {
         [Cell::from(&model.name[..]), Cell::from(per_sample), described.join(", ").into(), bar.into()]
     });
     Section::new("times", "Where does the time of training go?")
-        .note("Full training steps, measured in turns on the same batches.")
+        .note("Full training steps, measured alternately on the same batches.")
         .with(Table::new(columns).with_rows(rows))
 }

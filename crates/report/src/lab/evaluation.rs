@@ -1,7 +1,8 @@
 //! Evaluations: models side by side on one part of one split. A figure that is not defined is a dash.
 
-use super::accuracy::{BarScale, bounds, correlation, error, interval, prior_knowledge_sentence, scatter};
-use super::prediction::groups;
+use super::accuracy::{
+    BarScale, bounds, correlation, error, groups, interval, prior_knowledge_sentence, scatter,
+};
 use super::regimes::{coverage_sentences, regime_sections};
 use crate::page::{Cell, Chart, Column, Figure, Page, Section, Series, Table, colour};
 use crate::units::count;

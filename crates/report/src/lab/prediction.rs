@@ -1,6 +1,6 @@
 //! Predictions of many gene sets: the summary of a folder, and the page of hits.
 
-use super::accuracy::{ceiling_sentence, dash, prior_knowledge_sentence, scatter};
+use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, scatter};
 use super::evaluation::lines;
 use super::regimes::accuracy_sentences;
 use crate::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
@@ -349,21 +349,6 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
         across: "score".to_owned(),
         up: "share of each (%)".to_owned(),
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
-        ..Chart::default()
-    }
-}
-
-/// Returns mean measured scores by tenths of the prediction.
-pub(super) fn groups(calibration: &Calibration) -> Chart {
-    let diagonal = calibration.groups.iter().map(|&(predicted, _)| (predicted, predicted));
-    Chart {
-        title: "How far to trust a prediction: the test part by tenths of the prediction".to_owned(),
-        across: "mean prediction (score)".to_owned(),
-        up: "mean measured score".to_owned(),
-        series: vec![
-            Series::new("measured", calibration.groups.iter().copied()),
-            Series::new("perfect prediction", diagonal),
-        ],
         ..Chart::default()
     }
 }

@@ -61,13 +61,13 @@ impl fmt::Display for Packing {
 /// Damage inside the list of events that reading passed: it continued at the next event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Damaged places.
+    /// Damaged ranges.
     pub places: u64,
-    /// Bytes of text between the last event before each place and the first one behind it.
+    /// Bytes of text between the last event before each of them and the first one behind it.
     pub bytes: u64,
     /// Events in these bytes, as far as their phases can be recognised.
     pub events: u64,
-    /// The first place.
+    /// The first range.
     pub first: Damage,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { places, bytes, events, first } = self;
         let (places_are, events_are) = (
-            if *places == 1 { "place in the middle of the list was" } else { "places in the list were" },
+            if *places == 1 { "range of the list was" } else { "ranges of the list were" },
             if *events == 1 { "event is" } else { "events are" },
         );
         write!(

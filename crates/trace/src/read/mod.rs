@@ -8,6 +8,7 @@ mod digits;
 mod feed;
 mod fields;
 mod find;
+mod input;
 mod keys;
 mod lex;
 mod parallel;

@@ -1,14 +1,15 @@
 //! Bytes in, text out: unpacks what is packed, recognised by its first bytes, and reports how the stream ended.
 
-use crate::format::damage::{Damage, DamageKind, Packing, ReadError};
+use crate::format::damage::{Damage, Packing, ReadError};
 use crate::read::feed::SourceEnd;
+use crate::read::input::{Input, InputReader};
 use crate::read::zip::{Found, ZipReader};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Bytes at the beginning of a file that are enough to recognise its packing.
 const MAGIC_BYTES: u64 = 6;
@@ -16,10 +17,6 @@ const MAGIC_BYTES: u64 = 6;
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
 /// Memory that a decoder may take: more than the strongest usual settings need (`xz -9`, `zstd --ultra -22`).
 const DECODER_BYTES_LOG: u32 = 27;
-/// Texts longer than this must not be longer than the packed bytes times [`MAX_RATIO`].
-const UNCHECKED_TEXT_BYTES: u64 = 64 << 20;
-/// Traces pack by factors up to about a hundred.
-const MAX_RATIO: u64 = 1000;
 
 type Stream<'a> = Box<dyn Read + Send + 'a>;
 
@@ -115,60 +112,4 @@ fn unpack<'a>(
         },
     };
     Ok((text, Some(packing)))
-}
-
-/// State of the source that its decoders do not pass on.
-#[derive(Debug, Default)]
-pub(crate) struct Input {
-    /// Whether reading itself failed.
-    failed: AtomicBool,
-    /// Packed bytes read.
-    bytes: AtomicU64,
-    /// Further traces in an archive.
-    pub(crate) other_members: AtomicU64,
-}
-
-impl Input {
-    /// Refuses a text that is out of proportion to its packed bytes.
-    pub(crate) fn check_ratio(&self, text_bytes: u64) -> io::Result<()> {
-        let packed = self.bytes.load(Ordering::Relaxed);
-        if text_bytes > UNCHECKED_TEXT_BYTES && text_bytes / MAX_RATIO > packed {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        Ok(())
-    }
-
-    /// Distinguishes a damaged stream from a failing disk.
-    fn damage_of(&self, error: io::Error, packing: Option<Packing>) -> io::Result<DamageKind> {
-        let Some(packing) = packing.filter(|_| !self.failed.load(Ordering::Relaxed)) else {
-            return Err(error);
-        };
-        Ok(match error.kind() {
-            io::ErrorKind::UnexpectedEof => DamageKind::PackedTruncated(packing),
-            io::ErrorKind::OutOfMemory => DamageKind::UnpackLimit(packing),
-            // The library has no kind for it.
-            _ if error.to_string().contains("requires too much memory") => DamageKind::UnpackLimit(packing),
-            _ => DamageKind::PackedCorrupt(packing),
-        })
-    }
-}
-
-/// Counts the bytes read and records whether reading failed.
-struct InputReader<R> {
-    source: R,
-    input: Arc<Input>,
-}
-
-impl<R: Read> Read for InputReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.source.read(buffer);
-        match &got {
-            Ok(got) => {
-                self.input.bytes.fetch_add(*got as u64, Ordering::Relaxed);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.input.failed.store(true, Ordering::Relaxed),
-        }
-        got
-    }
 }

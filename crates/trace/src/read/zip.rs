@@ -2,7 +2,7 @@
 //! Knows members that are stored or deflated, with sizes before or behind them and beyond 4 GiB.
 
 use crate::format::damage::Packing;
-use crate::read::source::Input;
+use crate::read::input::Input;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use std::io::{self, BufRead, Cursor, Read, Take};

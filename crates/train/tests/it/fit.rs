@@ -248,8 +248,8 @@ fn what_a_resumed_run_lost_of_its_metrics_is_said() {
     let metrics = folder.join("metrics.jsonl");
     let text = std::fs::read_to_string(&metrics).unwrap();
     assert_eq!((text.lines().count(), read_metrics(&folder).unwrap().len()), (1, 1));
-    std::fs::write(&metrics, format!("{text}nonsense\n{{\"torn")).unwrap();
-    assert_eq!(read_metrics(&folder).unwrap().len(), 1, "lines behind the seal are not complete");
+    std::fs::write(&metrics, format!("{text}nonsense\n")).unwrap();
+    assert_eq!(read_metrics(&folder).unwrap().len(), 1, "a line behind the seal is not complete");
     std::fs::remove_file(folder.join("metrics.seal")).unwrap();
     let error = format!("{:?}", read_metrics(&folder).unwrap_err());
     assert!(error.contains("line 2 is damaged"), "{error}");

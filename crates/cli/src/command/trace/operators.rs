@@ -1,4 +1,4 @@
-//! Files that are no traces but profiles: tables that PyTorch printed are analysed and compared, others are named with
+//! Files that hold profiles instead of traces: tables that PyTorch printed are analysed and compared, others are named with
 //! their own tools.
 
 use crate::exit::{DATA, INCOMPARABLE};
@@ -89,7 +89,7 @@ fn read(path: &Path) -> Result<Option<OperatorTable>> {
     Ok(Some(OperatorTable::from_text(&name, &String::from_utf8_lossy(&bytes))?))
 }
 
-/// What a profile of another tool is, and what to do with it.
+/// Describes a profile of another tool, and names the tool that reads it.
 fn other_profile(head: &[u8]) -> Option<&'static str> {
     match head {
         // A dictionary of Python's `marshal` whose first key is a tuple.
