@@ -37,6 +37,9 @@ const RESAMPLES: usize = 200;
 /// Probability within one standard deviation of a normal distribution, and of the wide interval.
 const WITHIN: [f64; 2] = [0.682_689, 0.95];
 
+/// Standard deviations that cover 95 % of a normal distribution.
+const WIDE_OF_NORMAL: f64 = 1.96;
+
 /// Beginning of the names of weights that only sets of known genes have.
 const KNOWN_WEIGHT: &str = "stack.weight.";
 const FITS: &str = "regimes.deviations";
@@ -174,13 +177,15 @@ pub fn recalibrate(
         let is_trained = trained_genes(&fold.train, is_trained.len());
         check_fold(&*solved, &fold.held_out, (&is_trained, centre), &mut held_out);
     }
-    let Some(known) = held_out.iter().find_map(|held_out| RegimeFit::new(&held_out.errors)) else {
+    let fits = held_out.each_ref().map(|held_out| RegimeFit::new(&held_out.errors));
+    if fits.iter().all(Option::is_none) {
         return Ok(solution);
-    };
-    // A regime with too few errors has the fit of the easier one.
-    let mut last = known;
-    let fits = held_out.each_ref().map(|held_out| {
-        last = RegimeFit::new(&held_out.errors).unwrap_or(last);
+    }
+    // A regime with too few errors has the fit of the easier one; known genes keep the deviations of the solution.
+    let wide = solution.wide_interval().unwrap_or(WIDE_OF_NORMAL) as f32;
+    let mut last = RegimeFit { own: 1.0, prediction: 0.0, wide };
+    let fits = fits.map(|fit| {
+        last = fit.unwrap_or(last);
         last
     });
     let by_regime = Regime::ALL.iter().zip(&held_out);

@@ -264,3 +264,31 @@ fn knowledge_that_the_dataset_lacks_is_refused() {
         home.fails(&format!("train known --out refused 'model.{key}'"), 2, &[words]);
     }
 }
+
+#[test]
+fn noise_has_no_signal_and_intervals_that_hold() {
+    use std::fmt::Write as _;
+    let home = Home::empty();
+    let mut screen = "gene1\tgene2\tscore\n".to_owned();
+    let mut state = 7_u64;
+    // Sums of twelve uniform numbers are nearly normal.
+    let mut normal = || -> f64 {
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    };
+    for a in 0..40 {
+        for b in a + 1..40 {
+            writeln!(screen, "G{a:02}\tG{b:02}\t{:.4}", normal()).unwrap();
+        }
+    }
+    home.write("noise.tsv", screen);
+    home.ok("data import noise --screen noise.tsv");
+    home.ok("train noise --out run").prints(&["no signal found"]);
+    let coverage = &home.json("evaluate run --resamples 50 --json")["coverage"][0];
+    let within = |name: &str| coverage[name].as_f64().unwrap();
+    assert!((0.5..0.86).contains(&within("within_68")), "{coverage}");
+    assert!(within("within_95") > 0.85, "{coverage}");
+}
