@@ -24,7 +24,9 @@ use std::sync::Arc;
 use toml::{Table, Value};
 
 /// The models. The first is the default.
-pub const MODELS: &[ModelEntry] = &[
+///
+/// A static: a constant would make every crate that uses it compile the models again, with its own optimisation.
+pub static MODELS: &[ModelEntry] = &[
     ModelEntry::solved::<StackOptions>(),
     ModelEntry::solved::<LowRankOptions>(),
     ModelEntry::solved::<NetworkKernelOptions>(),

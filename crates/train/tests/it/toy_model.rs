@@ -165,7 +165,7 @@ impl<T: Real> Loss<T> for Huber {
 const LOSS_REGISTRY: &[LossEntry] = &[LOSSES[0], LOSSES[1], LOSSES[4], LossEntry::of::<HuberOptions>()];
 
 /// The one line of the model.
-const REGISTRY: &[ModelEntry] = &[MODELS[0], MODELS[1], ModelEntry::of::<TableOptions>()];
+static REGISTRY: &[ModelEntry] = &[MODELS[0], MODELS[1], ModelEntry::of::<TableOptions>()];
 
 #[test]
 fn a_toy_model_trains_resumes_and_predicts() {
