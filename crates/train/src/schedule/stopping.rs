@@ -54,7 +54,7 @@ impl Best {
         self.epoch.map(|epoch| (self.value, epoch))
     }
 
-    /// Takes the value of an epoch: [`Progress::Improved`] or [`Progress::Waiting`].
+    /// Takes the value of an epoch: [`Improvement::Improved`] or [`Improvement::Waiting`].
     pub fn observe(&mut self, epoch: u32, value: f64) -> Improvement {
         self.observe_beyond(epoch, value, 0.0)
     }
