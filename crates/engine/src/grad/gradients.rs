@@ -63,7 +63,7 @@ impl<T: Real> Gradients<T> {
         add(self.values[index].get_or_insert_with(|| self.pool.zeros(self.sizes[index])));
     }
 
-    /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`Store::Set`]), the others accumulate.
+    /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`StoreMode::Set`]), the others accumulate.
     pub fn put(&mut self, var: Var, put: impl FnOnce(&mut [T], StoreMode)) {
         if let Some(index) = var.as_parameter() {
             return put(&mut self.parameters[index], StoreMode::Add);
