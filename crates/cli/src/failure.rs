@@ -102,6 +102,12 @@ pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> Result<()>) -> Result<
     panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let last = LAST.lock().map(|last| last.clone()).unwrap_or_default();
         let last = last.replace('\n', " ");
+        // Libraries start threads that they cannot do without.
+        if last.contains("failed to spawn thread") {
+            return Err(request_error(
+                "the system refused to start a thread; lower --threads, or raise the limits (ulimit -v, ulimit -u)",
+            ));
+        }
         Err(Failure::verdict(
             exit::FAILED,
             format!("internal error: {last}; please report it with the command you ran"),
@@ -135,6 +141,12 @@ mod tests {
         let failed = Err::<(), _>(io::Error::other("disk")).context("writing").unwrap_err();
         assert_eq!((failed.code(), failed.to_string()), (exit::FAILED, "writing: disk".to_owned()));
         assert_eq!(request_error("no").context("asking").code(), exit::REQUEST);
+    }
+
+    #[test]
+    fn a_thread_that_is_refused_is_a_limit_and_not_a_defect() {
+        let error = with_panics_as_errors(|| panic!("failed to spawn thread: WouldBlock")).unwrap_err();
+        assert_eq!(error.code(), exit::REQUEST, "{error}");
     }
 
     #[test]
