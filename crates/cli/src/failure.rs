@@ -144,13 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_refused_is_a_limit_and_not_a_defect() {
+    fn a_panic_becomes_an_error_that_asks_for_a_report_unless_a_limit_caused_it() {
+        // One test: the message of a panic is kept for the whole process.
         let error = with_panics_as_errors(|| panic!("failed to spawn thread: WouldBlock")).unwrap_err();
         assert_eq!(error.code(), exit::REQUEST, "{error}");
-    }
-
-    #[test]
-    fn a_panic_becomes_an_error_that_asks_for_a_report() {
         let error = with_panics_as_errors(|| panic!("the sky fell")).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("internal error: ") && text.contains("the sky fell"), "{text}");
