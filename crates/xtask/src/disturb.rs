@@ -19,6 +19,8 @@ pub(crate) enum Disturbance {
     Limit,
 }
 
+/// Memory below which the system cannot load the program, debug information included; it ends it by a signal then.
+const LOADER_KIB: usize = 40 << 10;
 /// Calls that change what is on disk.
 const CALLS: [&str; 9] =
     ["openat", "write", "fsync", "renameat", "linkat", "mkdirat", "unlinkat", "ftruncate", "flock"];
@@ -50,7 +52,7 @@ pub(crate) fn disturbed(
         Disturbance::Kill => kill(home, random, folder, args, longest_millis).map(|()| None),
         Disturbance::Limit => {
             let limit = match random.below(3) {
-                0 => format!("ulimit -v {}", (20 << 10) + random.below(400 << 10)),
+                0 => format!("ulimit -v {}", LOADER_KIB + random.below(400 << 10)),
                 1 => format!("ulimit -f {}", random.below(400)),
                 _ => format!("ulimit -n {}", 4 + random.below(30)),
             };
