@@ -18,7 +18,7 @@ from ._frames import FrameKind, flat, frame, records
 from ._keys import keys_of
 from ._progress import Progress
 from ._report import Report, Reported, framed
-from .dataset import Dataset, GeneSets, ragged
+from .dataset import Dataset, GeneSets, _rows, ragged
 from .errors import RequestError
 
 __all__ = ["Evaluation", "Prediction", "Run", "adopt", "config", "resume", "train"]

@@ -67,7 +67,8 @@ class _Sinkhorn(torch.autograd.Function):
         def soft(cost: Tensor, potential: Tensor, epsilon: float) -> Tensor:
             return epsilon * (uniform - torch.logsumexp((potential - cost) / epsilon, 1))
 
-        def updated(f: Tensor, g: Tensor, p: Tensor, q: Tensor, epsilon: float) -> tuple[Tensor, ...]:
+        def updated(potentials: tuple[Tensor, ...], epsilon: float) -> tuple[Tensor, ...]:
+            f, g, p, q = potentials
             return (
                 soft(costs["xy"], g, epsilon),
                 soft(costs["xy"].T, f, epsilon),
@@ -76,12 +77,12 @@ class _Sinkhorn(torch.autograd.Function):
             )
 
         zero = torch.zeros_like(x)
-        potentials = updated(zero, zero, zero, zero, steps[0])
+        potentials = updated((zero, zero, zero, zero), steps[0])
         for epsilon in steps:
-            after = updated(*potentials, epsilon)
+            after = updated(potentials, epsilon)
             potentials = tuple((old + new) / 2.0 for old, new in zip(potentials, after, strict=True))
         _, g, p, _ = potentials
-        f_end, g_end, p_end, q_end = updated(*potentials, steps[-1])
+        f_end, g_end, p_end, q_end = updated(potentials, steps[-1])
 
         def pull(to: Tensor, cost: Tensor, potential: Tensor) -> Tensor:
             return x - ((potential - cost) / steps[-1]).softmax(1) @ to

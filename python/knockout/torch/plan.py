@@ -52,8 +52,8 @@ class Plan:
 
     def moved(self, how: Callable[[Tensor], Tensor]) -> Plan:
         """Returns a plan of other tensors."""
-        tensors = [how(getattr(self, name)) for name in ("index", "mask", "genes", "owners", "positions")]
-        return Plan(*tensors, [(how(sample), how(gene)) for sample, gene in self.changes], self.edges)
+        changes = [(how(sample), how(gene)) for sample, gene in self.changes]
+        return Plan(how(self.index), how(self.mask), how(self.genes), how(self.owners), how(self.positions), changes, self.edges)
 
     def to(self, device: Any, non_blocking: bool = False) -> Plan:
         """Moves the plan to a device."""
@@ -96,10 +96,11 @@ class Planner:
         index = numpy.where(mask, genes[positions] if len(genes) else 0, 0)
         _check_members(index, mask)
         owners = numpy.repeat(numpy.arange(len(lengths)), lengths)
-        tensors = [torch.from_numpy(array) for array in (index, mask, genes, owners, positions)]
         changes = self._changes(genes, offsets)
         edges = [[int((starts[gene + 1] - starts[gene]).sum()) for starts in self.starts] for _, gene in changes[:-1]]
-        return Plan(*tensors, [(torch.from_numpy(sample), torch.from_numpy(gene)) for sample, gene in changes], edges)
+        tensor = torch.from_numpy
+        changed = [(tensor(sample), tensor(gene)) for sample, gene in changes]
+        return Plan(tensor(index), tensor(mask), tensor(genes), tensor(owners), tensor(positions), changed, edges)
 
     def _changes(self, genes: NDArray[Any], offsets: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         if self.layers == 0:
@@ -108,7 +109,8 @@ class Planner:
             count = len(offsets) - 1
             every = (numpy.repeat(numpy.arange(count), self.gene_count), numpy.tile(numpy.arange(self.gene_count), count))
             return [every] * (self.layers + 1)
-        return _knockout.changed_rows(self.sizes, *self.passes, self.layers, genes, offsets)
+        edges, needs, turns = self.passes
+        return _knockout.changed_rows(self.sizes, edges, needs, turns, self.layers, genes, offsets)
 
 
 def _integers(name: str, values: Any) -> NDArray[numpy.int64]:
