@@ -1,6 +1,6 @@
 //! Tables of operations that PyTorch printed, alone and beside each other, as pages.
 
-use crate::page::{Bar, Cell, Column, Fact, Page, Section, Table, colour};
+use crate::page::{Bar, Cell, Column, Fact, Page, Section, Table};
 use crate::units::{count, percent, three, time};
 use knockout_analyze::operators::{OperatorComparison, OperatorTable};
 use knockout_base::stats::share;
@@ -58,7 +58,7 @@ pub fn operators_page(table: &OperatorTable) -> Page {
         let share = share(row.self_cpu_us, table.self_cpu_us);
         let mut cells = vec![
             Cell::from(row.name.as_str()),
-            Bar::of(row.self_cpu_us / most, colour("operators outside any phase")).into(),
+            Bar::of(row.self_cpu_us / most, "var(--accent)").into(),
             us(row.self_cpu_us),
             Cell::number(percent(share), share),
             us(row.cpu_us),

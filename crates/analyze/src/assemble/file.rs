@@ -1,4 +1,4 @@
-//! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
+//! Puts the sums of one file together into findings.
 
 use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
 use crate::attribute::Attributed;
