@@ -1,5 +1,5 @@
-//! The reference's analysis, flaws and all: each event goes to the first rule with a word in its name, and durations
-//! are summed without regard to nesting. Kept so that old reports can be reproduced; the exact figures are elsewhere.
+//! The analysis of the reference script, with its flaws: each event goes to the first rule with a word in its name, and durations
+//! are summed without regard to nesting. Reproduces old reports; the other modules compute exact figures.
 
 use crate::collect::counts::Counts;
 use crate::findings::warning::{self, Counted, TraceWarning};
@@ -121,7 +121,7 @@ impl Sum {
 struct Row {
     as_name: Sum,
     as_cat: Sum,
-    /// Of the events of this name, those whose `cat` speaks of kernels.
+    /// Of the events of this name, those whose `cat` contains `kernel`.
     in_kernel_cat: Sum,
     is_kernel_cat: bool,
 }
@@ -164,7 +164,7 @@ impl ReferenceSink {
 /// The findings of the reference's analysis over one file or several.
 #[derive(Clone, Debug, Default)]
 pub struct Reference {
-    /// The files, as they were read.
+    /// The files, in the order read.
     pub files: Vec<ReferenceFile>,
     names: BTreeMap<String, (Sum, Sum)>,
     cats: BTreeMap<String, Sum>,

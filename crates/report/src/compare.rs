@@ -265,7 +265,7 @@ fn steps_of_sides(comparison: &Comparison) -> String {
     }
 }
 
-/// The comparison in a sentence: what happened to the first row's time, and whether the bounds tell.
+/// The comparison in a sentence: what happened to the first row's time, and whether the bounds exclude no change.
 pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> String {
     let Some((row, ratio)) = rows.first().and_then(|row| Some((row, row.ratio?))) else {
         return if comparable {

@@ -216,7 +216,7 @@ struct EventCategoryRow {
     count: u64,
 }
 
-/// `self_us` is null: the reference's rules know no self time.
+/// `self_us` is null: the reference's rules have no self time.
 #[derive(Debug, Serialize)]
 struct OperationRow {
     name: String,

@@ -1,7 +1,7 @@
-//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer, and a recorder of
-//! our own.
+//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a reader that handles damage, a writer, and a
+//! recorder.
 //!
-//! [`read`] takes bytes, plain or packed (gzip, zstd, xz, bzip2, zip), and hands every event in file order to a [`Sink`]. Texts come as
+//! [`read`] takes bytes, plain or packed (gzip, zstd, xz, bzip2, zip), and delivers every event in file order to a [`Sink`]. Texts are
 //! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, small numbers fit for indexing tables; the tables themselves
 //! are in the [`Outcome`]. Times are whole nanoseconds, parsed from the decimal text, never through a float.
 //!
@@ -57,10 +57,10 @@ pub use recorder::{
 };
 pub use write::{Span, TraceWriter};
 
-/// Ends of the names that traces have.
+/// File name extensions of traces.
 const TRACE_NAMES: [&str; 6] = [".json", ".json.gz", ".json.zst", ".json.xz", ".json.bz2", ".json.zip"];
 
-/// Whether a file is named as traces are, in any case.
+/// Returns whether a file has the extension of a trace, without regard to case.
 pub fn is_trace_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     TRACE_NAMES.iter().any(|end| name.ends_with(end))

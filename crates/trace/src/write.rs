@@ -1,4 +1,4 @@
-//! Writes Chrome traces that Perfetto, `chrome://tracing` and this crate's own reader open. Knows nothing of files.
+//! Writes Chrome traces that Perfetto, `chrome://tracing` and this crate's own reader open. Independent of files.
 
 use serde_json::Value;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ pub struct TraceWriter<W: Write> {
 /// A span to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Span<'a> {
-    /// Name of what ran.
+    /// Name of the operation.
     pub name: &'a str,
     /// Category: the `cat` of the trace.
     pub category: &'a str,
@@ -25,7 +25,7 @@ pub struct Span<'a> {
     pub start_nanos: i64,
     /// Duration in nanoseconds.
     pub duration_nanos: i64,
-    /// More about it, as (name, value).
+    /// Arguments, as (name, value).
     pub args: &'a [(&'a str, Value)],
 }
 
@@ -83,7 +83,7 @@ impl<W: Write> TraceWriter<W> {
         )
     }
 
-    /// Writes something without duration.
+    /// Writes an instant.
     pub fn instant(
         &mut self,
         name: &str,
@@ -121,7 +121,7 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(b"}")
     }
 
-    /// Ends the trace with the document's own fields and gives the output back, not yet flushed.
+    /// Ends the trace with the document's own fields and returns the output, not yet flushed.
     pub fn finish<'v>(mut self, fields: impl Iterator<Item = (&'v str, &'v Value)>) -> io::Result<W> {
         self.out.write_all(b"\n]")?;
         for (key, value) in fields {

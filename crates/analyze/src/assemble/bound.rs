@@ -134,7 +134,7 @@ fn time_parts(nanos: &PartNanos) -> TimeParts {
     }
 }
 
-/// Returns what a file is bound by.
+/// Returns the bound of a file.
 pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
     let has_device = parts.has_device();
     let total_us = times.all.total_us();
@@ -143,7 +143,7 @@ pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
     let window_us = us(parts.totals.work_window.map_or(0, |(start, end)| end - start));
     let naming = Naming { parts, times, total_us, cause };
     let Names { largest, module, operation } = naming.names(limit);
-    // Without a device everything is the host's, so the answer is its largest phase.
+    // Without a device all time is the host's, so the cause is its largest phase.
     let cause = match (limit, &largest) {
         (Limit::Operations, Some((_, phase))) => *phase,
         _ => cause,
@@ -170,7 +170,7 @@ fn is_wait(name: &str) -> bool {
 
 type Named = Option<(String, f64)>;
 
-/// The names of an answer.
+/// The names of a cause.
 #[derive(Default)]
 struct Names {
     largest: Named,
@@ -178,7 +178,7 @@ struct Names {
     operation: Named,
 }
 
-/// Looks for the names of a cause.
+/// Finds the names of a cause.
 struct Naming<'a> {
     parts: &'a Attributed<'a>,
     times: &'a Times<'a>,

@@ -111,7 +111,7 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
     })
 }
 
-/// `device:stream` as the trace spells them.
+/// `device:stream` as in the trace.
 fn stream_name(parts: &Attributed<'_>, stream: Option<StreamId>) -> String {
     let Some(Stream { device, spelt, .. }) = stream.and_then(|id| parts.streams.get(id.index())) else {
         return "None:None".to_owned();

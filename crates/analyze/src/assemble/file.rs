@@ -1,4 +1,4 @@
-//! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
+//! Turns the sums of one file into findings. Documents show these figures without further arithmetic.
 
 use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
 use crate::attribute::Attributed;

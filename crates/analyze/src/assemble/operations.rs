@@ -1,4 +1,4 @@
-//! Operations by name, and Python functions with what ran below them.
+//! Operations by name, and Python functions with the operations below them.
 
 use crate::attribute::Attributed;
 use crate::collect::id::{CategoryId, NodeId};

@@ -18,7 +18,7 @@ pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
         .collect()
 }
 
-/// Gives the findings of all steps; `times` has the parts of each.
+/// Returns the findings of all steps; `times` has the parts of each.
 pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
     let has_device = parts.has_device();
     let categories = parts.rules.categories().len();
@@ -64,7 +64,7 @@ pub(crate) fn by_name(parts: &Attributed<'_>) -> BTreeMap<String, Vec<(u32, f64)
         return BTreeMap::new();
     }
     let mut sums: BTreeMap<&str, BTreeMap<StepId, i64>> = BTreeMap::new();
-    // Adding integers: the order does not show.
+    // Sums of integers do not depend on the order.
     for (step, kind, nanos) in parts.steps.pairs() {
         *sums.entry(parts.kind_name(kind)).or_default().entry(step).or_default() += nanos;
     }

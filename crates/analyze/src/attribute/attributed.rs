@@ -29,7 +29,7 @@ const LANE_BINS: usize = 1 << 13;
 /// Device events kept for the critical path.
 const MAX_DEVICE_SPANS: usize = 1 << 20;
 
-/// Everything that was found out about a file, as sums in nanoseconds.
+/// The sums of one file, in nanoseconds.
 pub(crate) struct Attributed<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) rules: Rules,
@@ -109,7 +109,7 @@ impl<'a> Attributed<'a> {
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
         let side = |lane: LaneId| if is_device(lane) { Side::Device } else { Side::Host };
-        // The device first: what its state is decides what a host thread's time is a part of.
+        // The device first: its state decides the parts of host time.
         let is_first = |lane: &LaneId, _: &mut Vec<Segment<Span>>| {
             is_device(*lane) || totals.overhead_lanes.contains(*lane)
         };
@@ -199,7 +199,7 @@ impl<'a> Attributed<'a> {
     }
 }
 
-/// Begin/end pairs become spans like any other; gives the number of events without a partner.
+/// Begin/end pairs become spans like any other; returns the number of events without a partner.
 fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
     let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
     for pair in pairs {

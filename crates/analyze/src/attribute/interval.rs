@@ -15,7 +15,7 @@ pub(crate) struct Union {
 }
 
 impl Union {
-    /// Adds an interval; gives the part that was not covered before.
+    /// Adds an interval; returns the part that was not covered before.
     pub(crate) fn add(&mut self, start: i64, end: i64) -> Option<(i64, i64)> {
         self.first = self.first.or(Some(start));
         self.last = Some(self.last.map_or(end, |last| last.max(end)));

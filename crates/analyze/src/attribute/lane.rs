@@ -167,7 +167,7 @@ pub(crate) fn sweep_lane(
 ) -> Result<LaneResult> {
     let mut spans = merge(&shared.store, segments)?;
     let has_steps = side == Side::Host && shared.steps.iter().any(|step| step.lane == lane);
-    // Without steps nothing tells yet which lane matters.
+    // Without steps the main lane is not known yet.
     let divided = match (has_steps, shared.steps.len()) {
         _ if side == Side::Device => None,
         (_, 0) => Some(1),

@@ -1,4 +1,4 @@
-//! Parts of a step's time: for every instant either the device works, or it is known what the thread with the step does instead.
+//! Parts of a step's time: at every instant, the work of the device or, while it is idle, the activity of the thread with the step.
 
 use crate::attribute::device_state::{DeviceState, DeviceStates, StateCursor};
 use crate::collect::rules::Role;

@@ -1,4 +1,4 @@
-//! Who is running at each instant of a lane.
+//! Self time: the innermost span at each instant of a lane.
 //!
 //! Spans come by start, longer first. One that lies inside the innermost open span is its child; one that begins
 //! inside it but ends after it is clipped: it is counted from the end of the span it overlaps, then placed again by
@@ -15,7 +15,7 @@ use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Receives what happens on one lane, in order of time.
+/// Receives the spans and pieces of one lane, in order of time.
 pub(crate) trait Visitor {
     /// A span is placed: counted in `part`, inside `parent`. Returns its node.
     fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId;

@@ -1,4 +1,4 @@
-//! Steps of training, and what happened in each: time by category and by operation, and the rows of the first one.
+//! Sums by training step: time by category and by operation, and the rows of the first one.
 
 use crate::attribute::tree::Mix;
 use crate::collect::id::{CategoryId, KindId, StepId};

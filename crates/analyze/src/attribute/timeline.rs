@@ -1,4 +1,4 @@
-//! A lane's time in a fixed number of equal intervals, by category: what a picture of eight million events needs.
+//! A lane's time in a fixed number of equal intervals, by category, for pictures of large traces.
 
 use crate::collect::id::CategoryId;
 

@@ -1,4 +1,4 @@
-//! Communication on the device, as it is read: what is needed to match the collectives of several ranks.
+//! Communication events of the device, to match the collectives of several ranks.
 
 use crate::collect::arg_value::ArgValueKey;
 use crate::collect::id::KindId;

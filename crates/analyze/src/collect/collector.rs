@@ -1,6 +1,6 @@
 //! Takes the events of one file as they are read and keeps what the analysis needs, packed.
 //!
-//! Runs inside the reader, so it only counts, numbers and appends. The later stages do everything else.
+//! Runs inside the reader, so it only counts, numbers and appends.
 
 use crate::collect::arg_value::ArgValueKey;
 use crate::collect::begin_end::BeginEnd;
@@ -22,14 +22,14 @@ use std::sync::Arc;
 /// Times further from zero than this (73 years in nanoseconds) are taken for errors: sums of them could overflow.
 const MAX_TIME: i64 = 1 << 61;
 
-/// How to analyse.
+/// Options of an analysis.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Threads to use; findings do not depend on it.
     pub threads: usize,
     /// Bytes of packed events held in memory; more go to a temporary file.
     pub memory_budget_bytes: usize,
-    /// Where that file is made.
+    /// Folder of that file.
     pub temporary_folder: PathBuf,
 }
 

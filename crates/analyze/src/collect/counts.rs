@@ -1,9 +1,9 @@
-//! Counts that every analysis begins with. Knows no categories.
+//! Counts of events, which every analysis begins with. Independent of categories.
 
 use knockout_trace::{Event, Phase};
 use std::collections::BTreeMap;
 
-/// How many events of which kind a file has, and which of them figures can be made of.
+/// Numbers of events of a file by kind and by usable duration.
 #[derive(Clone, Debug)]
 pub struct Counts {
     by_phase: [u64; 256],
@@ -26,7 +26,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Counts an event; gives its span if it belongs in the sums.
+    /// Counts an event; returns its span if it belongs in the sums.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>) -> Option<(i64, i64)> {
         self.by_phase[usize::from(event.phase.0)] += 1;

@@ -1,13 +1,13 @@
 //! Kinds of events: one per (name, category, origin), with everything that follows from those alone.
 //!
-//! Decided once per kind, so that nothing looks at text per event.
+//! Decided once per kind, so that text is not compared per event.
 
 use crate::collect::id::KindId;
 use crate::collect::rules::{Claim, EventOrigin, Role, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 
-/// Calls whose device work HTA's launch statistics know.
+/// Calls whose device work is in HTA's launch statistics.
 const LAUNCH_STATS: [&str; 5] = [
     "cudaLaunchKernel",
     "cudaLaunchKernelExC",
@@ -182,7 +182,7 @@ impl Kind {
     }
 }
 
-/// The type of a device event by HTA's expressions, spelt out.
+/// The type of a device event by HTA's expressions, in full.
 fn hta_work(name: &str) -> Work {
     let first_line = name.split('\n').next().unwrap_or(name);
     if first_line.strip_prefix("nccl").is_some_and(|rest| rest.contains("Kernel")) {

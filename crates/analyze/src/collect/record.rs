@@ -1,5 +1,5 @@
 //! The three compact records the analysis sorts: spans by lane and time, rows by correlation, device points by
-//! time. Knows how they are packed and ordered, not what is made of them.
+//! time. Defines how they are packed and ordered.
 
 use crate::collect::id::{CategoryId, KindId, ScopeId, StepId, StreamId};
 use crate::sort::{Record, put, put_signed, take, take_signed};
@@ -303,7 +303,7 @@ impl Record for Point {
     fn order(&self, other: &Self) -> Ordering {
         let rank = |point: &Self| match point.what {
             What::Calls { .. } => (0, Reverse(0)),
-            // The longer one later: the exact rule wants equal starts by end.
+            // The longer one later: the exact rule sorts equal starts by end.
             What::Device(device) => (1, Reverse(-device.duration)),
         };
         (self.time, rank(self), self.order).cmp(&(other.time, rank(other), other.order))

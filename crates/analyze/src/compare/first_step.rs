@@ -26,7 +26,7 @@ pub struct ByDevice {
     pub names: NameTable,
     /// By name without arguments, template arguments and return type.
     pub short_names: NameTable,
-    /// How many names came and went.
+    /// Numbers of added and deleted names.
     pub ops: OpsChange,
 }
 

@@ -1,4 +1,4 @@
-//! Two traces beside each other.
+//! Comparison of two traces.
 
 mod first_step;
 mod trace;

@@ -1,4 +1,4 @@
-//! Two traces beside each other, per step: what differs in their conditions, then what takes longer and what is new.
+//! Comparison of two traces, per step: different conditions, then changed and new operations.
 
 use super::first_step::{self, FirstStepComparison};
 use crate::findings::finding::Sourced;
@@ -44,7 +44,7 @@ pub struct Comparison {
     pub b: String,
     /// Unit of the times: whole traces unless both have steps.
     pub per: TimeUnit,
-    /// No condition differs that makes times differ by itself.
+    /// Whether all conditions that change times by themselves are equal.
     pub comparable: bool,
     /// Conditions that differ.
     pub differences: Vec<Difference>,
@@ -66,10 +66,10 @@ pub struct Comparison {
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
-    /// Categories in which nothing is done: however long, they are not a difference worth naming.
+    /// Idle categories, which are never among the largest changes.
     #[serde(skip)]
     pub asleep_categories: BTreeSet<String>,
-    /// Operations in which nothing is done.
+    /// Idle operations.
     #[serde(skip)]
     asleep: BTreeSet<String>,
 }
@@ -90,7 +90,7 @@ impl TimeUnit {
     }
 }
 
-/// Something that changed.
+/// A changed category or operation.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Contributor {
     /// A category or an operation.
@@ -105,7 +105,7 @@ pub struct Contributor {
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
-    /// The step's wall time (median over steps), or the whole span of a trace without steps. The gate looks here.
+    /// The step's wall time (median over steps), or the whole span of a trace without steps. `--fail-above` tests it.
     Step,
     /// Host time of a category, mean per step.
     Host,
@@ -115,13 +115,13 @@ pub enum About {
     Operation,
 }
 
-/// One thing in both traces.
+/// A quantity in both traces.
 pub type Row = knockout_base::stats::Row<About>;
 
 /// The condition with the number of files of a side.
 const RANKS: &str = "ranks";
 
-/// Conditions that make times differ by themselves.
+/// Conditions that change times by themselves.
 const DECISIVE: [&str; 21] = [
     "convert",
     "world_size",
@@ -238,7 +238,7 @@ impl Comparison {
         self.differences.iter().find(|difference| difference.what == RANKS)
     }
 
-    /// The step's wall time: what a gate looks at.
+    /// Returns the step's wall time, which `--fail-above` tests.
     pub fn step(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.about == About::Step)
     }
@@ -404,7 +404,7 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
     Times { by_name, steps }
 }
 
-/// Returns the names of categories in which nothing is done.
+/// Returns the names of idle categories.
 fn asleep_categories(sides: &[&Analysis]) -> BTreeSet<String> {
     let categories = sides.iter().flat_map(|side| &side.ranks).flat_map(|rank| &rank.picture.categories);
     categories.filter(|row| row.role.is_asleep()).map(|row| row.name.clone()).collect()

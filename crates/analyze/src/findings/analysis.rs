@@ -1,4 +1,4 @@
-//! The findings of all files together: what `trace analyze` shows.
+//! The findings of all files together, which `trace analyze` shows.
 
 use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use super::job::Job;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Version of the document; grows when a key changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, findings, warnings) is not serialised here:
+/// One file's findings, or several ranks' together. Fields with sentences (ranks, stragglers, findings, warnings) are not serialised here:
 /// `knockout-report` makes the document of `--json`.
 ///
 /// With several files times are sums over the ranks, except for steps: a step lasts as long as its slowest rank.
@@ -119,7 +119,7 @@ impl Analysis {
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let mut stragglers = stragglers::of(&ranks);
-        // Who arrives last is known: a guess from times of computation would contradict it.
+        // The last rank to arrive is known: a guess from times of computation would contradict it.
         if let (Some(stragglers), Some(job)) = (&mut stragglers, &job)
             && job.collectives > 0
         {
@@ -307,7 +307,7 @@ fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
     out
 }
 
-/// Of several ranks, each step as its slowest rank has it.
+/// Of several ranks, each step of its slowest rank.
 fn steps(ranks: &[FileFindings]) -> (Vec<StepFindings>, Option<StepSummary>) {
     if let [only] = ranks {
         return (only.steps.clone(), only.step_summary.clone());

@@ -1,4 +1,4 @@
-//! The bound of a step: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
+//! The bound of a step: the cause that limits its speed, from the parts of the steps. Values only.
 
 use super::finding::Source;
 use knockout_base::stats::share;
@@ -47,11 +47,11 @@ pub enum Limit {
     Nothing,
 }
 
-/// How sure an answer is.
+/// Confidence of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// No other cause comes near.
+    /// No other cause has a similar share.
     Clear,
     /// Another cause has up to two thirds of its share.
     Likely,
@@ -142,7 +142,7 @@ pub struct Bound {
     pub limit: Limit,
     /// Share of that cause.
     pub share: f64,
-    /// How sure that is.
+    /// Confidence of that cause.
     pub confidence: Confidence,
     /// The most by which a step (or the trace) could get shorter if the cause were removed, in microseconds.
     pub gain_us: f64,

@@ -70,7 +70,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Device events whose call is in the file and is none of the launch calls known by name: it is in no launch figure.
+    /// Device events whose call is in the file but is not a known launch call; launch figures exclude them.
     pub fn launched_by_other_calls(&self) -> u64 {
         self.device_events.saturating_sub(self.launch.rows + self.device_events_without_launch_call)
     }

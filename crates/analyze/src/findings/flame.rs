@@ -1,4 +1,4 @@
-//! The stacks of a run's trace with all steps laid upon each other: a flame graph shows what steps have in common.
+//! The stacks of a run's trace with all steps merged into one, for flame graphs.
 
 use crate::findings::Analysis;
 use crate::findings::{LaneStacks, Picture, StackNode};

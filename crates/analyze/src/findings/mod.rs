@@ -1,4 +1,4 @@
-//! Last stage: what is known about a file, about all files of a job together, and what stands out in it.
+//! Last stage: the findings of a file, and of all files of a job together.
 
 mod analysis;
 mod bound;

@@ -1,4 +1,4 @@
-//! Ranks beside each other: who makes the others wait.
+//! Comparison of ranks: the one that makes the others wait.
 
 use crate::findings::FileFindings;
 use crate::findings::finding::{Source, TraceFinding};

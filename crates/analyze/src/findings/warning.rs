@@ -11,7 +11,7 @@ pub enum TraceWarning {
     Damaged(Damage),
     /// Reading continued behind damage in the middle.
     Skipped(Skipped),
-    /// The reader mended values that are not JSON.
+    /// The reader repaired values that are not JSON.
     Repaired(Irregularity),
     /// The list of events has no closing bracket.
     UnclosedList,

@@ -32,7 +32,7 @@ pub struct Average {
     pub count: usize,
     /// Their mean, which is what the usual script reports.
     pub mean: f64,
-    /// Figures that script does not see, because they are seconds per iteration.
+    /// Figures that the script omits, because they are seconds per iteration.
     pub left_out_seconds_per_iteration: usize,
     /// Whether the parts are bars of this text (otherwise they are runs of figures that move together).
     pub from_bars: bool,

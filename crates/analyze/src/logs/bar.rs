@@ -1,6 +1,6 @@
 //! Finds progress bars in a line: `Epoch 0:  40%|####    | 4/10 [00:02<00:03,  1.95it/s, loss=0.1]`.
 //!
-//! Several bars and other programs' words may share a line. Knows nothing of what bars mean together.
+//! Several bars and other programs' words may share a line. Independent of what bars mean together.
 
 /// How far before the clock a bar may begin: names and pictures of bars are not longer.
 const MAX_BAR_CHARS: usize = 2048;
@@ -134,7 +134,7 @@ fn figure(text: &str) -> Option<Figure> {
     Some(Figure { value: number.value, half_digit: number.half_digit, unit })
 }
 
-/// A decimal number in front of something.
+/// A decimal number at the start of a text.
 struct Number {
     value: f64,
     half_digit: f64,

@@ -1,4 +1,4 @@
-//! A line of a terminal as plain text: escape sequences taken out. Knows nothing of bars.
+//! A line of a terminal as plain text: without escape sequences. Independent of bars.
 
 /// The text of a line without escape sequences, carriage returns and other controls.
 pub(super) fn plain(line: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! The rate of one bar from its counts and its clock, with what the clock's rounding leaves open.
+//! The rate of one bar from its counts and its clock, with bounds from the rounding of the clock.
 
 use super::bar::{BarKind, Figure, Unit};
 use super::row::{Figures, FiguresKind, LogRow, bar_name};
@@ -51,7 +51,7 @@ struct Stretch {
 /// A pair of lines is a pause apart if it takes this many times as long as the median pair, and so many seconds more.
 const PAUSE_FACTOR: f64 = 5.0;
 const PAUSE_SECONDS: f64 = 5.0;
-/// Fewest pairs of lines to tell a pause from a step by.
+/// Fewest pairs of lines that distinguish a pause from a step.
 const MIN_PAIRS: usize = 4;
 
 pub(super) fn measure(file: &str, series: &Series) -> LogRow {
@@ -183,7 +183,7 @@ fn divide(run: &[(u64, Between)], least: u64) -> Vec<Stretch> {
     out
 }
 
-/// When a point was reached: the clock shows whole seconds; a mean figure tells more.
+/// When a point was reached: the clock shows whole seconds; a mean figure is more precise.
 fn time_of(point: &Point, kind: FiguresKind) -> Between {
     let by_clock = Between { from: point.elapsed as f64, to: point.elapsed as f64 + 1.0 };
     let by_figure = point.figure.filter(|_| kind == FiguresKind::Cumulative);

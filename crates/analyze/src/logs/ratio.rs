@@ -1,4 +1,4 @@
-//! Two logs beside each other: how many times as fast the second trains, and what to know before believing it.
+//! Two logs beside each other: how many times as fast the second trains, and reasons to distrust the ratio.
 
 use super::row::LogRow;
 use serde::Serialize;

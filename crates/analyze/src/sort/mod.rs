@@ -2,7 +2,7 @@
 //!
 //! A writer collects records, sorts them a buffer at a time and stores each buffer as compact segments, one per
 //! group; beyond a memory budget segments go to an unnamed temporary file. Reading merges the segments of one
-//! group. The order of the records is total, so the result does not depend on who sorted what when.
+//! group. The order of the records is total, so the result does not depend on threads.
 
 mod merge;
 mod segment;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The most bytes one encoded record may take; a reader of a file refills its window below this.
 pub(crate) const MAX_ENCODED: usize = 160;
 
-/// Something that can be sorted, stored compactly and read back.
+/// A record that can be sorted, stored compactly and read back.
 pub(crate) trait Record: Copy + Send {
     /// The record that the first one of a segment is encoded against.
     const ZERO: Self;

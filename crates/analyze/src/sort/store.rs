@@ -1,4 +1,4 @@
-//! Where segments live: in memory up to a budget, then in an unnamed temporary file.
+//! Storage of segments: in memory up to a budget, then in an unnamed temporary file.
 
 use knockout_base::error::{Error, Result};
 use std::fs::File;

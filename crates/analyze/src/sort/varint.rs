@@ -1,6 +1,6 @@
 //! Variable-length integers for sorted runs: small differences take one or two bytes.
 //!
-//! Knows nothing of what the numbers mean.
+//! Independent of what the numbers mean.
 
 /// Appends `value`, seven bits a byte, low bits first.
 #[inline]

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 /// events make few segments.
 const BUFFER_RECORDS: usize = 1 << 15;
 
-/// The way into a sort.
+/// The input of a sort.
 #[derive(Debug)]
 pub(crate) struct Writer<R> {
     buffer: Vec<R>,
@@ -18,7 +18,7 @@ pub(crate) struct Writer<R> {
     work: Work<R>,
 }
 
-/// Who sorts.
+/// Thread that sorts.
 #[derive(Debug)]
 enum Work<R> {
     Here(Sorter<R>),
@@ -33,7 +33,7 @@ struct Sorter<R> {
     apart: Apart<R>,
 }
 
-/// Puts the records of a buffer apart by group, keeping their order.
+/// Partitions the records of a buffer by group, keeping their order.
 #[derive(Debug)]
 struct Apart<R> {
     /// By group: how many records, then where the next one goes. All zero between buffers.
@@ -132,7 +132,7 @@ impl<R: Record + 'static> Writer<R> {
         }
     }
 
-    /// Ends the writer and hands over its segments.
+    /// Ends the writer and returns its segments.
     pub(crate) fn finish(mut self) -> Result<Vec<Segment<R>>> {
         self.flush()?;
         match self.work {
@@ -174,7 +174,7 @@ impl<R: Record> Sorter<R> {
     /// Sorts a buffer, keeps it as segments and leaves it empty.
     fn take(&mut self, buffer: &mut Vec<R>) -> Result<()> {
         for same in self.apart.take(buffer).chunk_by_mut(|a, b| a.group() == b.group()) {
-            // Stable, because the events of one group come nearly sorted and that algorithm notices.
+            // Stable, because the events of one group come nearly sorted which a stable sort exploits.
             same.sort_by(R::order);
             let ([first, ..], [.., last]) = (&*same, &*same) else { continue };
             self.encoded.clear();

@@ -1,13 +1,13 @@
-//! Two measured series beside each other: the ratio of what stands for them, with its bounds.
+//! Comparison of two measured series: the ratio of their medians or means, with its bounds.
 //!
 //! The series are not paired. Each has its rank interval ([`Estimate`]); the bounds of the ratio combine the two in
-//! logarithms, square and add (the method of variance estimates recovery), which needs no model of the noise either.
+//! logarithms, square and add (the method of variance estimates recovery), which needs no model of the noise.
 
 use crate::stats::Estimate;
 use crate::stats::estimate::has_interval;
 use serde::Serialize;
 
-/// Blocks of neighbouring steps whose means are ranked where a mean stands for the steps.
+/// Blocks of neighbouring steps whose means are ranked where the statistic is a mean.
 const BLOCKS: usize = 16;
 
 /// The statistic that summarises many steps.

@@ -1,6 +1,6 @@
 //! Statistics of measurements: the one module that estimates, ranks, correlates and compares series of numbers.
 //!
-//! Knows nothing of steps, traces, models or files.
+//! Independent of steps, traces, models or files.
 
 pub mod bootstrap;
 mod compare;

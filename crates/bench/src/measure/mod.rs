@@ -1,7 +1,7 @@
 //! Measuring training: the profile of one configuration, and experiments that alternate between many.
 //!
 //! The module sets measurements up, runs the steps of `knockout-train` and gives the measured steps to `knockout-analyze`, which
-//! interprets the figures. It never prints; callers are called back at every step.
+//! interprets the figures. It never prints; a callback is called after every step.
 
 mod conditions;
 mod experiment;

@@ -18,13 +18,13 @@ pub struct Profiling {
     pub config: Config,
     /// How far a step goes.
     pub mode: Mode,
-    /// Which steps count.
+    /// Steps that are measured.
     pub schedule: Schedule,
     /// Steps in all.
     pub steps: u64,
     /// Whether spans are recorded.
     pub recording: Recording,
-    /// Folder of the trace; without one, spans are attributed to layers and then thrown away.
+    /// Folder of the trace; without one, spans are attributed to layers and then dropped.
     pub trace_folder: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ pub struct Measured {
 }
 
 impl Profiling {
-    /// Measures; `on_step` is called after every step.
+    /// Measures the steps; `on_step` is called after every step.
     pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;

@@ -29,7 +29,7 @@ pub struct Page {
     pub made_by: String,
     /// Sentence in the last line of the page.
     pub footnote: String,
-    /// Sentences to know before trusting the figures.
+    /// Reasons to distrust the figures.
     pub warnings: Vec<String>,
     /// Figures to read first.
     pub facts: Vec<Fact>,

@@ -259,7 +259,7 @@ impl Table {
         text
     }
 
-    /// Returns the texts of a column; long names are cut to what tells them from each other.
+    /// Returns the texts of a column; long names are shortened and stay distinct.
     fn column_texts(&self, index: usize, rows: &[Vec<Cell>]) -> Vec<String> {
         let texts: Vec<Cow<'_, str>> =
             rows.iter().map(|row| row.get(index).map_or("".into(), |cell| one_line(&cell.text))).collect();

@@ -1,4 +1,4 @@
-//! Events of one block as compact records, before their texts have symbols. Knows nothing of sinks.
+//! Events of one block as compact records, before their texts have symbols. Independent of sinks.
 
 use crate::format::damage::IrregularityKind;
 use crate::format::event::{ArgKey, Phase};
@@ -71,7 +71,7 @@ pub(crate) struct Local {
     pub(crate) texts: ByteTable,
     pub(crate) lanes: Vec<(LocalId, LocalId)>,
     lane_numbers: HashMap<(LocalId, LocalId), u32>,
-    /// Lanes met lately, so that the map is asked only when a new one comes.
+    /// Recent lanes, so that the map is queried only for others.
     recent: [u32; 16],
 }
 

@@ -1,4 +1,4 @@
-//! Hands the events of a batch to the sink, with symbols instead of a scanner's own numbers. Knows nothing of how
+//! Delivers the events of a block to the sink, with symbols instead of a scanner's own numbers. Independent of how
 //! batches are made.
 
 use crate::format::damage::{Irregularity, IrregularityKind};
@@ -18,7 +18,7 @@ pub(crate) struct Dictionary {
     lanes: Vec<Option<LaneId>>,
 }
 
-/// Counts and tables of what was delivered.
+/// Counts and tables of the delivered events.
 pub(crate) struct Delivery<'s> {
     sink: &'s mut dyn Sink,
     pub(crate) symbols: Symbols,
@@ -169,7 +169,7 @@ impl<'s> Delivery<'s> {
         let (decoded, quality) = decode(local.texts.get(text));
         let known = self.symbols.len();
         let symbol = self.symbols.intern(&decoded);
-        // Another thread's scanner may have met the text first.
+        // Another thread's scanner may have read the text first.
         if quality == Quality::Replaced && symbol.index() >= known {
             self.note(IrregularityKind::InvalidUtf8, offset);
         }

@@ -1,5 +1,5 @@
-//! The whole document, block after block: what stands around the list of events, and where everything ends. Knows
-//! nothing of sources or threads.
+//! The document, block after block: the fields around the list of events, and its end. Independent
+//! of sources or threads.
 
 use crate::format::damage::{Damage, DamageKind, ReadError, Skipped};
 use crate::format::document::Document;
@@ -45,7 +45,7 @@ enum Shape {
     Other,
 }
 
-/// Takes the text in order, in pieces of any size, and delivers events as soon as they are whole.
+/// Takes the text in order, in pieces of any size, and delivers events as soon as they are complete.
 pub(crate) struct Feeder<'s> {
     pub(crate) delivery: Delivery<'s>,
     pub(crate) document: Document,
@@ -56,7 +56,7 @@ pub(crate) struct Feeder<'s> {
     seen_list: bool,
     /// The beginning of something that has not ended yet.
     carry: Vec<u8>,
-    /// How much of the carry was scanned in vain.
+    /// Bytes of the carry that were scanned without reaching an end.
     scanned: usize,
     /// Where the carry, or else the next piece, begins in the whole text.
     offset: u64,
@@ -135,7 +135,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Whether nothing that follows can matter.
+    /// Returns whether the rest of the text is ignored.
     pub(crate) fn is_stopped(&self) -> bool {
         self.next == Next::Stopped
     }
@@ -144,7 +144,7 @@ impl<'s> Feeder<'s> {
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let mut piece = piece;
         // A carry takes no more of the piece than it needs to end, but it is scanned again only when it is twice as long, over
-        // several pieces if need be: what is copied and scanned again stays in proportion.
+        // several pieces if need be: the bytes that are copied and scanned again stay proportional.
         while !self.carry.is_empty() && !piece.is_empty() && !self.is_stopped() {
             let before = self.carry.len();
             let needed = (self.scanned + self.scanned.max(4096)).saturating_sub(before).max(1);
@@ -179,7 +179,7 @@ impl<'s> Feeder<'s> {
         self.check_carry();
     }
 
-    /// Scans what waited for more.
+    /// Scans the carry again.
     fn settle(&mut self) {
         if self.is_stopped() || self.scanned >= self.carry.len() {
             return;
@@ -218,7 +218,7 @@ impl<'s> Feeder<'s> {
         self.feed(&piece[passed..]);
     }
 
-    /// Scans as far as the piece is whole; gives how far. Stops at a fault.
+    /// Scans the complete part of the piece and returns its length. Stops at a fault.
     fn advance(&mut self, piece: &[u8]) -> usize {
         let mut at = 0;
         loop {
@@ -316,7 +316,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Notes where a run over the list ended; gives how far it came.
+    /// Records the end of a run over the list, and returns its offset.
     fn list_ended(&mut self, run: Run) -> usize {
         match run.end {
             RunEnd::More => self.next = Next::List(run.state),
@@ -328,15 +328,15 @@ impl<'s> Feeder<'s> {
         run.at
     }
 
-    /// Notes damage inside the list, behind which the next event is looked for.
+    /// Records damage inside the list, behind which the next event is searched.
     fn open_gap(&mut self, kind: DamageKind, offset: u64) {
         let damage = Damage { kind, offset, events_before: self.delivery.events };
         self.gap = Some(Gap { damage, bytes: 0, events: 0, matched: 0 });
         self.next = Next::Resume;
     }
 
-    /// Looks for the next event behind damage: an object that has a phase. Which one it is does not depend on the pieces
-    /// in which the text comes.
+    /// Looks for the next event behind damage: an object that has a phase. The result does not depend on the pieces in
+    /// which the text comes.
     fn resume(&mut self, piece: &[u8], at: usize) -> Flow {
         let Some(mut gap) = self.gap.take() else { return Flow::Wait(piece.len()) };
         let mut from = at;
@@ -397,7 +397,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// The text is over. Gives what is wrong with it, or why there are no figures.
+    /// Ends the text. Returns its damage, or an error where there are no events.
     pub(crate) fn finish(&mut self, end: SourceEnd) -> Result<Ending, ReadError> {
         self.at_end = true;
         if self.next == Next::Resume {
@@ -443,7 +443,7 @@ impl<'s> Feeder<'s> {
             });
         }
         if events == 0 && self.delivery.not_events > 0 {
-            return Err(not_a_trace("a list whose members are no events"));
+            return Err(not_a_trace("a list without events"));
         }
         Ok(Ending { damage, unclosed_list, text_bytes: text_end })
     }

@@ -22,7 +22,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Refuses a text that is out of proportion to its packed bytes.
+    /// Rejects a text that is too large for its packed bytes.
     pub(crate) fn check_ratio(&self, text_bytes: u64) -> io::Result<()> {
         let packed = self.bytes.load(Ordering::Relaxed);
         if text_bytes > UNCHECKED_TEXT_BYTES && text_bytes / MAX_RATIO > packed {
@@ -39,7 +39,7 @@ impl Input {
         Ok(match error.kind() {
             io::ErrorKind::UnexpectedEof => DamageKind::PackedTruncated(packing),
             io::ErrorKind::OutOfMemory => DamageKind::UnpackLimit(packing),
-            // The library has no kind for it.
+            // The library has no error kind for it.
             _ if error.to_string().contains("requires too much memory") => DamageKind::UnpackLimit(packing),
             _ => DamageKind::PackedCorrupt(packing),
         })

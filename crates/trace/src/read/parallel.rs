@@ -1,5 +1,5 @@
 //! Several threads over one source: each takes the next block, guesses an event in it and scans from there; in file
-//! order the guess is checked and its events delivered, or the block is scanned again. Knows nothing of JSON beyond
+//! order the guess is checked and its events delivered, or the block is scanned again. Independent of JSON beyond
 //! where an event may begin.
 //!
 //! No thread waits for its own block: a scanned block is queued, and any thread that is free once the block before it
@@ -21,14 +21,14 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// Braces tried before a block is left to be scanned in order.
 const MAX_GUESSES: usize = 64;
 
-/// Gives out the blocks of the source by number.
+/// Reads the blocks of the source, with their numbers.
 struct BlockReader<'a> {
     source: Source<'a>,
     next_number: u64,
     at_end: bool,
 }
 
-/// A block and everything that scanning it needs; passed from thread to thread.
+/// A block and the buffers for its scan; passed from thread to thread.
 struct ScanBuffers {
     block: Block,
     scanner: Scanner,
@@ -39,7 +39,7 @@ struct ScanBuffers {
 struct ScannedBlock {
     buffers: ScanBuffers,
     number: u64,
-    /// How much of the block is text.
+    /// Bytes of text in the block.
     filled: io::Result<usize>,
     guess: Option<(usize, Run)>,
 }
@@ -54,7 +54,7 @@ struct Queue<'f, 's> {
     scanned: Vec<ScannedBlock>,
     /// Buffers not in use, the ones used last on top: their tables are still in the cache.
     free: Vec<ScanBuffers>,
-    /// How many more buffers may be allocated.
+    /// Number of further buffers that may be allocated.
     not_allocated: usize,
     /// Blocks being read or scanned.
     in_progress: usize,
@@ -238,7 +238,7 @@ fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, Run)> {
     let candidates = memchr::memchr_iter(b'{', text).filter(|at| follows_comma_or_bracket(&text[..*at]));
     for at in candidates.take(MAX_GUESSES) {
         scanner.batch.clear();
-        // An event says its phase; what else looks like one lies inside another.
+        // An event has a phase; an object without one lies inside an event.
         if scanner.event(&text[at..], 0).is_ok()
             && scanner.batch.records.first().is_some_and(|record| record.phase != Phase::MISSING)
         {

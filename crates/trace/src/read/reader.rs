@@ -1,4 +1,4 @@
-//! Drives the scanner over a source of bytes and hands every event, in file order, to a sink. Knows nothing of
+//! Drives the scanner over a source of bytes and delivers every event, in file order, to a sink. Independent of
 //! paths or analyses.
 
 use crate::format::damage::{Damage, Irregularity, Packing, ReadError, Skipped};
@@ -12,7 +12,7 @@ use crate::read::source::Source;
 use std::io::Read;
 use std::num::NonZeroUsize;
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions {
     /// Threads that scan. Results do not depend on it.
@@ -51,7 +51,7 @@ pub struct Outcome {
     pub times_finer_than_nanos: u64,
     /// `ts` written with a point or an exponent.
     pub fractional_starts: u64,
-    /// How the source was packed, if it was.
+    /// Packing of the source; `None` for plain text.
     pub packing: Option<Packing>,
     /// Further traces in a zip archive, which were not read.
     pub other_members: u64,
@@ -64,21 +64,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the text was less than a whole, valid document, so that figures are those of a rescued part.
+    /// Returns whether the text is not a complete, valid document, so that figures are those of a part.
     pub fn is_rescued(&self) -> bool {
         self.damage.is_some() || self.skipped.is_some() || !self.irregularities.is_empty()
     }
 }
 
-/// Reads a trace, plain or packed (recognised by its first bytes), and hands every event to `sink`.
+/// Reads a trace, plain or packed (recognised by its first bytes), and delivers every event to `sink`.
 ///
 /// Damage is not an error. Inside the list of events reading continues at the next event, and [`Outcome::skipped`] counts
-/// what is lost; where no event follows, [`Outcome::damage`] is where reading ended. An error means that there are no
+/// the loss; where no event follows, [`Outcome::damage`] is where reading ended. An error means that there are no
 /// figures at all.
 ///
 /// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
 /// the guess is checked against the text before it, and a block guessed wrongly is scanned again. So the events, their
-/// order and every number given out are those of one thread.
+/// order and all identifiers are those of one thread.
 pub fn read(
     source: impl Read + Send,
     options: ReadOptions,

@@ -1,4 +1,4 @@
-//! The list of events in a block of bytes. Knows nothing of the document around the list, of sources or of threads.
+//! The list of events in a block of bytes. Independent of the document around the list, of sources or of threads.
 
 use crate::format::damage::{DamageKind, IrregularityKind};
 use crate::format::event::ArgSet;
@@ -18,7 +18,7 @@ pub(crate) enum ListState {
     AfterComma,
 }
 
-/// Why a run over a block ended.
+/// Reason of the end of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
     /// The rest of the block is the beginning of something longer.
@@ -29,7 +29,7 @@ pub(crate) enum RunEnd {
     Fault(DamageKind, usize),
 }
 
-/// How far a scan came: everything before `at` is in the batch.
+/// Position that a scan reached: all events before `at` are in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) at: usize,
@@ -101,7 +101,7 @@ impl Scanner {
         }
     }
 
-    /// Scans the event whose brace is at `at` and gives the offset behind it. Only a whole event leaves a trace.
+    /// Scans the event whose brace is at `at` and returns the offset behind it. Only a complete event is added.
     #[inline]
     pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
         let args_before = self.batch.args.len();
@@ -137,7 +137,7 @@ impl Scanner {
         Ok(end)
     }
 
-    /// Keeps the irregularities of a whole value, forgets those of a part.
+    /// Keeps the irregularities of a whole value and drops those of a part.
     fn settle_irregularities(&mut self, outcome: Result<usize, Stop>) -> Result<usize, Stop> {
         match outcome {
             Ok(_) => self.batch.irregularities.append(&mut self.pending),

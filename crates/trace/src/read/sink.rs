@@ -4,7 +4,7 @@ use crate::format::event::{ArgSet, Event};
 
 /// Receives the events of one file, in file order, on one thread at a time.
 pub trait Sink: Send {
-    /// The `args` fields to read; asked once, before the first event.
+    /// The `args` fields to read; called once, before the first event.
     fn wants(&self) -> ArgSet {
         ArgSet::NONE
     }

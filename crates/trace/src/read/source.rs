@@ -1,4 +1,4 @@
-//! Bytes in, text out: unpacks what is packed, recognised by its first bytes, and reports how the stream ended.
+//! Unpacks a source, recognised by its first bytes, and reports how the stream ended.
 
 use crate::format::damage::{Damage, Packing, ReadError};
 use crate::read::feed::SourceEnd;
@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
         self.input.other_members.load(Ordering::Relaxed)
     }
 
-    /// Fills the block; less only at the end, where [`Source::end`] says whether it is the right one.
+    /// Fills the block; less only at the end, where [`Source::end`] returns whether the source is complete.
     pub(crate) fn fill(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < block.len() && self.end == SourceEnd::Whole {

@@ -1,5 +1,5 @@
 //! The first trace of a zip archive, read member by member without going back, so that an archive may come from a pipe.
-//! Knows members that are stored or deflated, with sizes before or behind them and beyond 4 GiB.
+//! Reads members that are stored or deflated, with sizes before or behind them and beyond 4 GiB.
 
 use crate::format::damage::Packing;
 use crate::read::input::Input;

@@ -1,8 +1,8 @@
-//! Where records wait to be written: chunks with one writing thread each, readable by any thread at any time.
+//! Records that are not written yet: chunks with one writing thread each, readable by any thread at any time.
 //!
 //! A slot is written once, by the thread that owns the chunk, and read after that; no lock is taken except when a
-//! thread needs a new chunk. Chunks are known to the shared list from the moment they exist, so nothing has to be handed
-//! over when a thread ends.
+//! thread needs a new chunk. Chunks are in the shared list from their creation, so nothing is moved when a
+//! thread ends.
 
 use super::name::SpanName;
 use crate::lock::lock;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 /// Slots of a thread's first chunk; each next one is twice as large, up to the largest.
 const SMALLEST: usize = 64;
 const LARGEST: usize = 2048;
-/// No chunk is more than this part of all room, so that one thread cannot sit on it.
+/// Largest chunk as a part of the capacity, so that one thread cannot exhaust it.
 const PART: usize = 64;
 
 /// A recorded span or counter value.
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// How long it took; 0 for what takes no time.
+    /// Returns the duration; 0 for a counter.
     pub fn duration_nanos(&self) -> u64 {
         match self.event {
             RecordedEvent::Span { duration_nanos, .. } => duration_nanos,
@@ -41,7 +41,7 @@ impl Record {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RecordedEvent {
-    /// Something took time.
+    /// A span.
     Span {
         /// Name of the span.
         name: SpanName,
@@ -52,7 +52,7 @@ pub enum RecordedEvent {
         /// Sizes, where they were given.
         sizes: Option<Box<Sizes>>,
     },
-    /// A quantity had this value.
+    /// A counter.
     Counter {
         /// Name of the quantity.
         name: &'static str,
@@ -91,12 +91,12 @@ struct Chunk {
     slots: Box<[OnceLock<Slot>]>,
 }
 
-/// Everything recorded and not yet taken, of all threads.
+/// Records of all threads that are not drained yet.
 #[derive(Debug)]
 pub(super) struct Buffers {
     pending: Mutex<Vec<Pending>>,
     threads: Mutex<Vec<Thread>>,
-    /// Slots in chunks that were not taken yet, and how many there may be.
+    /// Slots in chunks that are not drained yet, and their limit.
     slots: AtomicUsize,
     most_slots: usize,
     dropped: AtomicU64,
@@ -115,7 +115,7 @@ struct Thread {
     alive: Weak<()>,
 }
 
-/// One thread's place in one recorder's buffers.
+/// Position of one thread in the buffers of one recorder.
 struct Lane {
     buffers: Weak<Buffers>,
     thread: u32,
@@ -126,7 +126,7 @@ struct Lane {
 }
 
 thread_local! {
-    /// This thread's lanes, one per recorder it has met: nearly always one.
+    /// This thread's writers, one per recorder it has used: nearly always one.
     static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -144,7 +144,7 @@ impl Buffers {
     /// Records something on the calling thread.
     pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, retention: Retention) {
         let slot = Slot { start_nanos, event, retention };
-        // A thread that is ending has no lanes any more; neither has a span inside the recorder itself.
+        // A thread that is ending has no writers any more; neither has a span inside the recorder itself.
         let kept = LANES.try_with(|lanes| {
             lanes
                 .try_borrow_mut()
@@ -216,9 +216,9 @@ impl Buffers {
         let mut out = Vec::new();
         let mut freed = 0;
         lock(&self.pending).retain_mut(|pending| {
-            // Looked at before the slots: an owner that is gone has written all it ever will.
+            // Read before the slots: an owner that is gone has written all its records.
             let abandoned = Arc::strong_count(&pending.chunk) == 1;
-            // Counting alone orders nothing: this makes what the owner wrote visible.
+            // The count alone has no ordering: this makes the owner's writes visible.
             fence(Ordering::Acquire);
             while let Some(slot) = pending.chunk.slots.get(pending.read).and_then(OnceLock::get) {
                 pending.read += 1;
@@ -235,7 +235,7 @@ impl Buffers {
         out
     }
 
-    /// Whether draining is due: more than half of the room is used.
+    /// Returns whether draining is due: more than half of the capacity is used.
     pub(super) fn is_half_full(&self) -> bool {
         self.slots.load(Ordering::Relaxed) > self.most_slots / 2
     }
@@ -251,7 +251,7 @@ impl Buffers {
 }
 
 impl Lane {
-    /// Whether there was room.
+    /// Returns whether there was room.
     fn push(&mut self, buffers: &Buffers, slot: Slot) -> bool {
         if self.chunk.as_ref().is_none_or(|chunk| self.next == chunk.slots.len()) {
             self.chunk = None;

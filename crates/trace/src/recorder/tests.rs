@@ -1,4 +1,4 @@
-//! The recorder from outside: what is kept, what is thrown away, what comes out of the file.
+//! The public interface of the recorder: kept and dropped records, and the content of the file.
 
 use super::*;
 use serde_json::Map;

@@ -1,4 +1,4 @@
-//! Goes over device events and launch calls by time, once, for both rules.
+//! Sweeps device events and launch calls in time order, once for both rules.
 
 use super::queue::Queue;
 use crate::attribute::hta::Hta;
@@ -15,7 +15,7 @@ use std::sync::mpsc::sync_channel;
 /// Gaps below this that the host did not cause are the device's own.
 const KERNEL_DELAY_NANOS: i64 = 30_000;
 
-/// Everything the sweep finds, in nanoseconds.
+/// The result of the sweep, in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Swept {
     pub(crate) exact: ExactTime,
@@ -92,7 +92,7 @@ impl StreamTime {
     }
 }
 
-/// A device event as others want to see it: start, end, kind, stream and start of its call.
+/// A device event for other modules: start, end, kind, stream and start of its call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceSpan {
     pub(crate) start: i64,
@@ -115,7 +115,7 @@ const LOT: usize = 4096;
 const LOTS_WAITING: usize = 4;
 
 impl Sweep<'_> {
-    /// Goes over all points; every exact device event is also shown to `see`. The two rules know nothing of each
+    /// Goes over all points; every exact device event is also shown to `see`. The two rules are independent of each
     /// other, so a second thread takes HTA's.
     pub(crate) fn run(
         &self,

@@ -1,6 +1,6 @@
 //! Rules that assign events to categories, read from TOML.
 //!
-//! A rule sees one event's name and `cat`. The call tree of a lane adds what encloses the event.
+//! A rule matches the name and `cat` of one event. The call tree of a lane adds the enclosing events.
 
 use super::words;
 use crate::collect::id::CategoryId;
@@ -79,7 +79,7 @@ impl Role {
         matches!(self, Self::Sleep | Self::Idle)
     }
 
-    /// Whether nothing is done in it.
+    /// Whether it is idle time.
     pub fn is_wait(self) -> bool {
         self.is_asleep() || matches!(self, Self::DeviceWait | Self::Synchronisation)
     }
@@ -174,7 +174,7 @@ impl LaneKind {
     }
 }
 
-/// How far a rule reaches.
+/// Scope of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Claims {

@@ -1,4 +1,4 @@
-//! The reason why a rank arrives late: what it spends more time in than the others before a collective.
+//! The reason why a rank arrives late: the work on which it spends more time than the others before a collective.
 
 use crate::collect::rules::Role;
 use crate::findings::finding::{Delay, DelayCause};
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A cause explains at least this part of the delay; smaller ones are not named.
 const EXPLAINS: f64 = 0.25;
 
-/// Returns what explains most of a rank's delay in some steps, by their index; `None` where nothing explains a quarter of `delay_us`
-/// per step.
+/// Returns the cause of most of a rank's delay in the steps of these indices; `None` without a cause of at least a quarter of
+/// `delay_us` per step.
 pub(super) fn of(
     files: &[FileFindings],
     corrections: &[i64],

@@ -1,4 +1,4 @@
-//! Several ranks as one job: collectives matched across ranks, who arrives last, who waits, and why.
+//! Several ranks as one job: collectives matched across ranks, the rank that arrives last, the ranks that wait, and the cause.
 
 mod clock;
 mod delay;

@@ -81,7 +81,7 @@ pub struct Tried {
     pub cpu_gain: Estimate,
     /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
-    /// Whether it makes steps faster, as far as the interval of the gain tells.
+    /// Whether it makes steps faster: the interval of the gain is above zero.
     #[serde(rename = "verdict")]
     pub effect: Effect,
 }

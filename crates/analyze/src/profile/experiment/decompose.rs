@@ -1,5 +1,5 @@
-//! Where a full step's time goes, found out in two independent ways: by the phases inside the full run, and by what each mode
-//! takes longer than the one before it. Where they disagree by more than their spread, one of them is wrong.
+//! Where a full step's time goes, measured in two independent ways: by the phases inside the full run, and by the differences
+//! between modes. Where they disagree by more than their spread, one of them is wrong.
 
 use super::cell::{CellFindings, Rounds};
 use knockout_base::stats::Estimate;
@@ -48,7 +48,7 @@ pub struct Component {
     pub agrees: bool,
 }
 
-/// How a part is found out.
+/// Phases and modes that define a part.
 struct Recipe {
     name: &'static str,
     /// The difference it is measured by, in words.
@@ -59,7 +59,7 @@ struct Recipe {
     belongs: fn(Option<StepPhase>) -> bool,
 }
 
-/// The second way.
+/// Measurement of a part by modes.
 enum By {
     /// The part's own phases in the data mode: that mode runs nothing else, so modes cannot separate its two parts.
     Data,

@@ -10,7 +10,7 @@ use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
 
 const NANOS: f64 = 1e9;
 
-/// Nanoseconds of one thing in each step.
+/// A named duration of each step, in nanoseconds.
 struct Column {
     name: String,
     nanos: Vec<u64>,
@@ -74,14 +74,14 @@ impl RunProfile {
         Ok(profile)
     }
 
-    /// Adds the process's own peak, which sees what samples after phases miss.
+    /// Adds the peak of the process, which samples after phases may miss.
     #[must_use]
     pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
         self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
         self
     }
 
-    /// Derives what stands out from the figures.
+    /// Derives the findings from the figures.
     pub(super) fn judge(&mut self) {
         self.findings = judge::findings(self);
         self.warnings = judge::warnings(self);

@@ -1,5 +1,5 @@
-//! Two runs beside each other. Conditions come first: where they are unlike there is no ratio, unless the difference is
-//! what the comparison is about.
+//! Comparison of two runs. Under different conditions there is no ratio, unless the caller declares the difference as
+//! intended.
 
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;
@@ -47,7 +47,7 @@ pub struct RunComparison {
     pub a: String,
     /// Name of the second run.
     pub b: String,
-    /// Everything that could make times differ by itself is equal, or was declared to be the point.
+    /// Everything that could make times differ by itself is equal, or was declared as intended.
     pub comparable: bool,
     /// Conditions that differ.
     pub differences: Vec<Difference>,
@@ -80,7 +80,7 @@ impl RunComparison {
             if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
         }
         let comparable = unlike.is_empty();
-        // Where both recorded there is nothing to know.
+        // Where both recorded, the warning does not matter.
         let both_recorded = a.conditions.profiler && b.conditions.profiler;
         let matters = |warning: &&RunWarning| !(both_recorded && **warning == RunWarning::Profiler);
         let of_a = a.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfA(*warning));
@@ -107,7 +107,7 @@ impl RunComparison {
         })
     }
 
-    /// The whole step per sample: what a gate looks at.
+    /// Returns the whole step per sample, which `--fail-above` tests.
     pub fn step(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.about == About::Step)
     }
@@ -128,7 +128,7 @@ fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<()> {
     }
 }
 
-/// Per what times are given.
+/// Denominator of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Sample,

@@ -1,11 +1,11 @@
-//! Under what conditions a run was measured: what must be equal before two runs are compared.
+//! The conditions of a measurement, which must be equal for two runs to be compared.
 
 use knockout_base::stats::Difference;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Conditions that may differ in any comparison: another commit is what a comparison is usually about.
+/// Conditions that may differ in any comparison: most comparisons are between commits.
 const HARMLESS: [&str; 1] = ["commit"];
 
 /// Conditions other than the code that make two runs' times differ.

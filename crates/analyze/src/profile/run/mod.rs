@@ -1,7 +1,7 @@
 //! Runs of our own: the steps a [`Meter`](knockout_trace::meter::Meter) measured become findings, and two runs' findings a
-//! comparison that refuses to compare unlike things.
+//! comparison, which is rejected under different conditions.
 //!
-//! Knows neither models nor files; documents come and go as bytes.
+//! Independent of models and files; documents are read from and written to bytes.
 
 mod build;
 mod compare;

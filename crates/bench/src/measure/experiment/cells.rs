@@ -1,4 +1,4 @@
-//! The cells of an experiment (a model in a mode; nothing biological), each with a meter of its own.
+//! The cells of an experiment (a model in a mode, not a yeast cell), each with a meter of its own.
 
 use super::ExperimentRequest;
 use super::turn::{Turn, keep_steps, schedule};
@@ -44,7 +44,7 @@ pub(super) struct Cells {
     ranks: Ranks,
     fits: Vec<Fit>,
     all: Vec<Cell>,
-    /// Where each model's first variant is.
+    /// Index of each model's first variant.
     firsts: Vec<usize>,
 }
 
@@ -136,7 +136,7 @@ impl Cells {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the first steps of every cell, so many: those of whole rounds.
+    /// Returns the first `steps` steps of every cell: those of whole rounds.
     pub(super) fn finish(self, steps: usize) -> Result<CellResults> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {

@@ -1,7 +1,7 @@
-//! The switches of one model, each taking its turn beside the model without any.
+//! The switches of one model, alternating with the model without switches.
 //!
-//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and what is
-//! measured after the warm-up does not depend on it.
+//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and the steps after the
+//! warm-up do not depend on it.
 
 use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
@@ -65,7 +65,7 @@ impl<'s> SwitchTrials<'s> {
         Ok(Self { subject, baseline, tried })
     }
 
-    /// Turns of a round.
+    /// Returns the number of turns of a round.
     pub(super) fn len(&self) -> usize {
         1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
     }
@@ -85,7 +85,7 @@ impl<'s> SwitchTrials<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the first steps of every trial, so many: those of whole rounds.
+    /// Returns the first `steps` steps of every trial: those of whole rounds.
     pub(super) fn finish(self, steps: usize) -> Result<SwitchRuns> {
         let mut found = Vec::new();
         for (switch, outcome) in self.tried {

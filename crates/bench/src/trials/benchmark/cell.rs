@@ -1,4 +1,4 @@
-//! One model on one split: trained or fitted once, its figures kept.
+//! One model on one split: trained or fitted once; its figures are stored.
 
 use super::{BenchmarkModel, BenchmarkRequest};
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan, predict};
@@ -25,9 +25,9 @@ pub struct CellResult {
     pub name: String,
     /// Seed of the split and of the model.
     pub seed: u64,
-    /// Hash of everything that decides the figures, but for the budget.
+    /// Hash of all inputs of the figures except the budget.
     pub identity: String,
-    /// How far the training came.
+    /// How the training ended.
     pub end: TrialEnd,
     /// CPU time that it was allowed, in seconds.
     pub budget_seconds: Option<f64>,
@@ -48,7 +48,7 @@ pub struct CellResult {
     pub unsealed: bool,
 }
 
-/// The figures as they are kept.
+/// The stored figures.
 #[derive(Serialize, Deserialize)]
 struct KeptCell {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ struct KeptCell {
     predictions_blake3: Option<String>,
 }
 
-/// Where a cell is and what it is of.
+/// Folder, split and name of a cell.
 pub(super) struct CellPlan<'a> {
     pub(super) name: String,
     pub(super) folder: Folder,
@@ -68,16 +68,16 @@ pub(super) struct CellPlan<'a> {
     pub(super) request: &'a BenchmarkRequest,
 }
 
-/// A cell that can be done.
+/// A cell that applies to the dataset.
 pub(super) struct Cell<'a> {
     plan: CellPlan<'a>,
     model: BenchmarkModel,
-    /// Of a model.
+    /// The configuration of a model; `None` for a baseline.
     config: Option<Config>,
 }
 
 impl<'a> CellPlan<'a> {
-    /// The cell of a model, or why it cannot take part on this dataset.
+    /// Returns the cell of a model, or the reason why it does not apply to the dataset.
     pub(super) fn prepare(self, model: BenchmarkModel) -> Result<Cell<'a>, String> {
         let config = match model {
             BenchmarkModel::Baseline(baseline) => {
@@ -121,7 +121,7 @@ struct Fitted {
 }
 
 impl Cell<'_> {
-    /// The figures: as they were kept, or after training; `None` if the work was stopped before.
+    /// Returns the stored figures, or trains; `None` if stopped before the end.
     pub(super) fn result(
         &self,
         stop: &Stop,
@@ -170,7 +170,7 @@ impl Cell<'_> {
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
         let bytes = file.encode()?;
-        // Figures never stand beside predictions of another training, also after a kill.
+        // Figures and predictions are always of the same training, also after a kill.
         if folder.has(&file_name) {
             folder.remove(&file_name)?;
         }
@@ -256,7 +256,7 @@ impl Cell<'_> {
         })
     }
 
-    /// Hash of the data, the split and the settings.
+    /// Returns the hash of the data, the split and the settings.
     fn identity(&self) -> String {
         let dataset = self.plan.dataset;
         let genes = dataset.cell.genes().hash().to_hex().to_string();
@@ -269,7 +269,7 @@ impl Cell<'_> {
     }
 }
 
-/// Name of the file of a model's predictions.
+/// Returns the name of the file of a model's predictions.
 pub(super) fn predictions_name(name: &str) -> String {
     format!("{name}.parquet")
 }

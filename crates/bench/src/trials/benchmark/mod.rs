@@ -3,7 +3,7 @@
 //! ```text
 //! OUT/DATASET/random-0/dango/          the run, as `train` makes it
 //!                      dango.parquet   its predictions for the test part
-//!                      dango.json      its figures; with it the cell is done
+//!                      dango.json      its figures; written last
 //! ```
 
 mod cell;
@@ -30,9 +30,9 @@ use std::time::Duration;
 pub struct BenchmarkRequest {
     /// Folders of datasets.
     pub datasets: Vec<PathBuf>,
-    /// How samples are divided; a scheme that does not apply to a dataset is left out there.
+    /// Schemes of the splits; one that does not apply to a dataset is left out there.
     pub schemes: Vec<Scheme>,
-    /// Seeds of the splits, which are those of the models too.
+    /// Seeds of the splits and of the models.
     pub seeds: Vec<u64>,
     /// Models and baselines.
     pub models: Vec<BenchmarkModel>,
@@ -46,14 +46,14 @@ pub struct BenchmarkRequest {
     pub version: String,
     /// Commit it was built from.
     pub commit: String,
-    /// How intervals are made.
+    /// Settings of the bootstrap intervals.
     pub bootstrap: Bootstrap,
 }
 
 /// Progress of a benchmark.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
-    /// A cell begins, or was done before.
+    /// A cell begins or is already done.
     Cell {
         /// Its name.
         name: &'a str,
@@ -69,13 +69,13 @@ pub enum Progress<'a> {
 /// The result of a benchmark.
 #[derive(Debug, Clone)]
 pub struct BenchmarkOutcome {
-    /// A board for every dataset and scheme.
+    /// A table for every dataset and scheme.
     pub boards: Vec<Leaderboard>,
     /// Whether it was stopped before all cells were done.
     pub is_stopped: bool,
 }
 
-/// Trains everything that is not done yet, and sets it side by side.
+/// Trains the cells that are not done yet and compares all of them.
 pub fn run(
     request: &BenchmarkRequest,
     stop: &Stop,
@@ -101,12 +101,12 @@ pub fn run(
     Ok(BenchmarkOutcome { boards: work.boards, is_stopped })
 }
 
-/// The folder of a dataset's split.
+/// Returns the folder of a dataset's split.
 fn cell_folder(request: &BenchmarkRequest, word: &str, scheme: Scheme, seed: u64) -> Folder {
     Folder::at(&request.out).below(word).below(format!("{}-{seed}", scheme.name()))
 }
 
-/// The datasets' names as folders, each another.
+/// Returns a distinct folder name for every dataset.
 fn words(datasets: &[PathBuf]) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let word = |folder: &PathBuf| {
@@ -132,7 +132,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Does the cells of one dataset and scheme; whether all of them are done.
+    /// Runs the cells of one dataset and scheme; returns whether all of them are done.
     fn scheme(&mut self, folder: &Path, word: &str, dataset: &Arc<Dataset>, scheme: Scheme) -> Result<bool> {
         let request = self.request;
         let mut left_out: Vec<LeftOut> = Vec::new();

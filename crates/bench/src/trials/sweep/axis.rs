@@ -60,7 +60,7 @@ fn separated(text: &str) -> Vec<String> {
     parts
 }
 
-/// All combinations, the last axis changing fastest; `key=value` each.
+/// Returns all combinations as `key=value` lists; the last axis changes fastest.
 pub(super) fn grid(axes: &[Axis]) -> Vec<Vec<String>> {
     axes.iter().fold(vec![Vec::new()], |settings, axis| {
         let extended = |keys: &Vec<String>, value: &String| {

@@ -82,7 +82,7 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// As few digits as tell one tick from the next.
+/// Returns the fewest digits that distinguish neighbouring ticks.
 fn short(value: f64, step: f64) -> String {
     let size = value.abs().max(step);
     let exponent = step.log10().floor();

@@ -1,6 +1,6 @@
 //! Names beside lone points, where no two of them lie over each other.
 
-/// A point that is told by its name.
+/// A point with a label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Named<'n> {
     pub(super) name: &'n str,
