@@ -1,13 +1,13 @@
 //! Profiler steps as values.
 
 use crate::attribute::Attributed;
-use crate::attribute::steps::Step;
+use crate::attribute::steps::ProfilerStep;
 use crate::collect::id::StepId;
-use crate::findings::{Share, StepFindings, StepSpan, TimeParts, shares};
+use crate::findings::{StepFindings, StepSpan, TimeParts, TimeShare, shares};
 use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
 
-pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
+pub(crate) fn spans(parts: &Attributed<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan> {
     steps
         .iter()
         .map(|step| StepSpan {
@@ -48,7 +48,7 @@ pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFind
         .collect()
 }
 
-fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<Share> {
+fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<TimeShare> {
     let mut out = shares(rows, 0.0);
     for row in &mut out {
         row.share = share(row.us, step_us);

@@ -5,11 +5,11 @@ use super::job::Job;
 use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::Role;
-use crate::findings::finding::{Source, Sourced, TraceFinding};
+use crate::findings::finding::{FindingSource, Sourced, TraceFinding};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, ModuleRow, Operation, OperationPart,
-    PythonFunction, Share, StepFindings, StepSummary, module_tree, modules, shares,
+    PythonFunction, StepFindings, StepSummary, TimeShare, module_tree, modules, shares,
 };
 use knockout_base::stats::us;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub struct Analysis {
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by phase.
-    pub phases: Vec<Share>,
+    pub phases: Vec<TimeShare>,
     /// Operations by name.
     pub operations: Vec<Operation>,
     /// Python functions.
@@ -133,7 +133,7 @@ impl Analysis {
             straggler.map(|what| Sourced { source: None, what }).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
-            let source = (ranks.len() > 1).then(|| Source::of(rank.rank, &rank.file));
+            let source = (ranks.len() > 1).then(|| FindingSource::of(rank.rank, &rank.file));
             warnings.extend(sourced(source.as_ref(), &rank.warnings));
             findings.extend(sourced(source.as_ref(), &rank.findings));
         }
@@ -184,7 +184,10 @@ fn span(ranks: &[FileFindings], window: fn(&FileFindings) -> Option<(i64, i64)>)
     us(if latest_start < earliest_end { last - first } else { longest })
 }
 
-fn sourced<'a, T: Clone>(source: Option<&'a Source>, list: &'a [T]) -> impl Iterator<Item = Sourced<T>> + 'a {
+fn sourced<'a, T: Clone>(
+    source: Option<&'a FindingSource>,
+    list: &'a [T],
+) -> impl Iterator<Item = Sourced<T>> + 'a {
     list.iter().map(move |what| Sourced { source: source.cloned(), what: what.clone() })
 }
 
@@ -260,7 +263,7 @@ fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
     CategoryShare::with_shares(sums.into_values().collect(), &waits)
 }
 
-fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {
+fn phases(ranks: &[FileFindings], whole: f64) -> Vec<TimeShare> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for row in ranks.iter().flat_map(|f| &f.phases) {
         *sums.entry(&row.name).or_default() += row.us;

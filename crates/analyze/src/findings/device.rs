@@ -1,6 +1,6 @@
 //! The device figures as values. Microseconds, since they are documents.
 
-use super::share::Share;
+use super::share::TimeShare;
 use knockout_base::stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub struct Gpu {
     /// Length of the queue of each stream.
     pub queue_length: BTreeMap<String, QueueFigures>,
     /// Sum of device time by the phase of the step that launched it, largest first.
-    pub by_phase: Vec<Share>,
+    pub by_phase: Vec<TimeShare>,
 }
 
 impl Gpu {

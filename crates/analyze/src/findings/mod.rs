@@ -23,11 +23,11 @@ pub use file::{
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, StackNode, StepFindings,
     StepSpan, StepSummary,
 };
-pub use finding::{Delay, DelayCause, Source, Sourced, TraceFinding};
+pub use finding::{Delay, DelayCause, FindingSource, Sourced, TraceFinding};
 pub use job::{ClockOffset, CollectiveSummary, CollectiveTimes, Job, JobRank, StepWaits, jobs};
 pub use modules::ModuleRow;
 pub(crate) use modules::{module_tree, modules};
-pub use share::Share;
+pub use share::TimeShare;
 pub(crate) use share::shares;
-pub use stragglers::{RankRow, StepRow, Stragglers};
+pub use stragglers::{StepRow, StragglerRow, Stragglers};
 pub use warning::{Counted, TraceWarning};

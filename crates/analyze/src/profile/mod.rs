@@ -6,6 +6,6 @@ pub mod experiment;
 mod run;
 
 pub use run::{
-    About, ComparisonWarning, Conditions, MemoryAfter, PerStep, PhaseRow, RUN_SCHEMA, Row, RunComparison,
-    RunFinding, RunProfile, RunWarning, Spread, StepBar,
+    Conditions, MemoryAfter, PerStep, PhaseRow, RUN_SCHEMA, RunComparison, RunComparisonWarning, RunFinding,
+    RunProfile, RunQuantity, RunRow, RunWarning, StepBar, StepSpread,
 };

@@ -12,7 +12,7 @@ mod writer;
 
 pub(crate) use merge::Merge;
 pub(crate) use segment::Segment;
-pub(crate) use store::Store;
+pub(crate) use store::SegmentStore;
 pub(crate) use varint::{put, put_signed, take, take_signed};
 pub(crate) use writer::{Helper, Writer};
 
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub(crate) const MAX_ENCODED: usize = 160;
 
 /// A record that can be sorted, stored compactly and read back.
-pub(crate) trait Record: Copy + Send {
+pub(crate) trait SortRecord: Copy + Send {
     /// The record that the first one of a segment is encoded against.
     const ZERO: Self;
     /// Records of different groups are never compared.
@@ -38,7 +38,7 @@ pub(crate) trait Record: Copy + Send {
 }
 
 /// All segments of one group, ready to be read in order.
-pub(crate) fn merge<R: Record>(store: &Arc<Store>, segments: Vec<Segment<R>>) -> Result<Merge<R>> {
+pub(crate) fn merge<R: SortRecord>(store: &Arc<SegmentStore>, segments: Vec<Segment<R>>) -> Result<Merge<R>> {
     Merge::new(store, segments)
 }
 

@@ -10,7 +10,7 @@ struct Pair {
     order: u64,
 }
 
-impl Record for Pair {
+impl SortRecord for Pair {
     const ZERO: Self = Self { group: 0, key: 0, order: 0 };
 
     fn group(&self) -> u32 {
@@ -33,7 +33,7 @@ impl Record for Pair {
 }
 
 fn sorted_by_us(pairs: &[Pair], writers: usize, buffer: usize, budget: usize) -> (Vec<Pair>, u64) {
-    let store = Arc::new(Store::new(budget, std::env::temp_dir()));
+    let store = Arc::new(SegmentStore::new(budget, std::env::temp_dir()));
     let mut all: Vec<Writer<Pair>> =
         (0..writers).map(|_| Writer::with_buffer(&store, buffer, helper(writers))).collect();
     for (index, pair) in pairs.iter().enumerate() {

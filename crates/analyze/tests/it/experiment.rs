@@ -2,7 +2,7 @@
 
 use knockout_analyze::profile::experiment::{
     Answer, Effect, Experiment, ExperimentFinding, ExperimentPlan, ExperimentWarning, NextStep, Question,
-    Switch, SwitchOutcome, SwitchRuns,
+    SwitchOutcome, SwitchResult, SwitchRuns,
 };
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
@@ -244,7 +244,7 @@ fn two_models_are_compared_mode_by_mode_and_the_difference_is_located() {
 #[test]
 fn switches_are_ranked_by_what_they_gain() {
     let full = |extra| measured(&DANGO, conditions("dango", "full"), false, extra);
-    let switch = |name: &str, outcome| Switch {
+    let switch = |name: &str, outcome| SwitchResult {
         name: name.to_owned(),
         keys: vec![format!("model.{name}=1")],
         note: String::new(),

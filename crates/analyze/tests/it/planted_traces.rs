@@ -1,6 +1,8 @@
 //! Small traces made here, whose answers are known: categories by what encloses, findings, ranks, hostile input.
 
-use knockout_analyze::{Analysis, Collector, Comparison, FileFindings, Limit, Options, Rules, TraceFinding};
+use knockout_analyze::{
+    Analysis, Collector, FileFindings, Limit, Options, Rules, TraceComparison, TraceFinding,
+};
 use knockout_trace::{ReadOptions, read};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -466,8 +468,8 @@ fn run(slow: f64) -> Analysis {
 #[test]
 fn the_gate_opens_for_equal_runs_and_closes_for_slow_ones() {
     let (base, same, slow) = (run(1.0), run(1.0), run(1.3));
-    assert!(Comparison::of(&base, &same).slower_than(1.05).is_empty());
-    let comparison = Comparison::of(&base, &slow);
+    assert!(TraceComparison::of(&base, &same).slower_than(1.05).is_empty());
+    let comparison = TraceComparison::of(&base, &slow);
     assert!(comparison.comparable);
     let low = comparison.slower_than(1.05)[0].low.unwrap();
     assert!(low > 1.25 && low <= 1.3, "{low}");

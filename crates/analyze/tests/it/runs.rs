@@ -2,7 +2,7 @@
 //! are not compared.
 
 use knockout_analyze::profile::{
-    About, ComparisonWarning, Conditions, RunComparison, RunFinding, RunProfile,
+    Conditions, RunComparison, RunComparisonWarning, RunFinding, RunProfile, RunQuantity,
 };
 use knockout_trace::meter::{LoadTimes, Meter, RunLength, Schedule, StepLog, StepPhase};
 use knockout_trace::{Clock, FakeClock, Recorder};
@@ -111,7 +111,7 @@ fn a_delay_in_any_phase_is_found_in_that_phase_exactly() {
         let moved: Vec<&str> = found
             .rows
             .iter()
-            .filter(|row| row.about == About::Phase && row.ratio != Some(1.0))
+            .filter(|row| row.about == RunQuantity::Phase && row.ratio != Some(1.0))
             .map(|row| row.name.as_str())
             .collect();
         assert_eq!(moved, [slow.name()]);
@@ -192,7 +192,7 @@ fn spread_over_steps_widens_the_interval_and_few_steps_have_a_range() {
     assert!(!step.is_interval());
     assert!((step.low.unwrap() - min_b / max_a).abs() < 1e-9, "the range seen: {step:?}");
     assert!((step.high.unwrap() - max_b / min_a).abs() < 1e-9, "the range seen: {step:?}");
-    assert!(found.warnings.contains(&ComparisonWarning::NoInterval(2)), "{:?}", found.warnings);
+    assert!(found.warnings.contains(&RunComparisonWarning::NoInterval(2)), "{:?}", found.warnings);
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod ranks;
 
 pub use conditions::{Recording, Subject};
 pub use experiment::{
-    Ablation, Experiment, ExperimentOutcome, ExperimentRequest, WorldRound, assembled,
+    AblationScope, ExperimentOutcome, ExperimentRequest, ExperimentRunner, WorldRound, assembled,
     has_no_time_for_another,
 };
-pub use profiling::{Measured, Profiling};
+pub use profiling::{Profiling, ProfilingOutcome};

@@ -30,7 +30,7 @@ pub struct Profiling {
 
 /// The result of a measurement.
 #[derive(Debug)]
-pub struct Measured {
+pub struct ProfilingOutcome {
     /// Where the time went.
     pub profile: RunProfile,
     /// The trace, where one was written.
@@ -39,7 +39,7 @@ pub struct Measured {
 
 impl Profiling {
     /// Measures the steps; `on_step` is called after every step.
-    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured> {
+    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<ProfilingOutcome> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
         memory::reset_peak();
@@ -57,6 +57,6 @@ impl Profiling {
         debug_assert!(flow.is_continue(), "nothing breaks off");
         let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
         let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
-        Ok(Measured { profile, trace: written.map(|written| written.path) })
+        Ok(ProfilingOutcome { profile, trace: written.map(|written| written.path) })
     }
 }

@@ -7,4 +7,4 @@ pub mod benchmark;
 pub mod sweep;
 mod trial;
 
-pub use trial::{Report, Stop, Trained, TrialEnd};
+pub use trial::{Stop, Trained, TrialEnd, TrialProgress};

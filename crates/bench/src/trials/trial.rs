@@ -22,7 +22,7 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Progress of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
+pub struct TrialProgress<'a> {
     /// The run, such as `collins random-0 dango`.
     pub what: &'a str,
     /// CPU time that it has used so far, in seconds.
@@ -92,7 +92,7 @@ impl Trial {
         &self,
         budget: Option<Duration>,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Trained> {
         let before =
             self.folder.find_sealed::<Ledger>(LEDGER)?.map_or(0.0, |ledger| ledger.value.cpu_seconds);
@@ -132,7 +132,7 @@ impl Trial {
             let (what, line) = (&self.name[..], line.as_ref());
             // The budget is one of steps.
             let budget_seconds = budget_seconds.filter(|_| has_stepped.load(Ordering::Relaxed));
-            on_report(Report { what, cpu_seconds: spent(), budget_seconds, line });
+            on_report(TrialProgress { what, cpu_seconds: spent(), budget_seconds, line });
         }
         let step = run.step_count();
         drop(run);

@@ -3,7 +3,9 @@
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkOutcome, BenchmarkRequest, Progress};
+use knockout_bench::trials::benchmark::{
+    self, BenchmarkModel, BenchmarkOutcome, BenchmarkProgress, BenchmarkRequest,
+};
 use knockout_bench::trials::sweep::{self, SweepOutcome, SweepRequest};
 use knockout_data::screen::Scheme;
 use knockout_models::MODELS;
@@ -65,7 +67,7 @@ fn a_benchmark_goes_on_where_it_was_stopped_and_does_nothing_twice() {
     // Everything is done: no run is told of any more, and the figures are the same.
     let mut runs = 0;
     let again = benchmark::run(&asked, &never(), &mut |progress| {
-        runs += usize::from(matches!(progress, Progress::Run(_)));
+        runs += usize::from(matches!(progress, BenchmarkProgress::Run(_)));
     });
     assert_eq!(runs, 0);
     let cells = |outcome: &BenchmarkOutcome| -> Vec<_> {

@@ -1,6 +1,6 @@
 //! Text, collapsed stacks and HTML of a small trace: what is said, and that figures are those of the findings.
 
-use knockout_analyze::{Analysis, Collector, Comparison, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules, TraceComparison};
 use knockout_trace::{ReadOptions, read};
 
 const TRACE: &str = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "traceEvents": [
@@ -42,7 +42,7 @@ fn collapsed_stacks_add_up_to_own_time() {
 #[test]
 fn a_comparison_names_unlike_conditions_before_any_ratio() {
     let other = TRACE.replace(r#""world_size": 4"#, r#""world_size": 8"#).replace("aten::mul", "aten::add");
-    let text = knockout_report::compare_text(&Comparison::of(&analysis(TRACE), &analysis(&other)));
+    let text = knockout_report::compare_text(&TraceComparison::of(&analysis(TRACE), &analysis(&other)));
     let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what:?} is not in\n{text}"));
     assert!(at("world_size") < at("Per step"));
     assert!(at("Operations only in b") < at("aten::add"));
@@ -52,7 +52,7 @@ fn a_comparison_names_unlike_conditions_before_any_ratio() {
 #[test]
 fn the_page_of_a_comparison_is_whole() {
     let a = analysis(TRACE);
-    let page = knockout_report::compare_html(&Comparison::of(&a, &a));
+    let page = knockout_report::compare_html(&TraceComparison::of(&a, &a));
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert!(page.contains("small.json against small.json"));
 }

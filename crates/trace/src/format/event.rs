@@ -1,6 +1,6 @@
 //! One event of a trace, as the reader delivers it. Independent of how it was read.
 
-use crate::format::lane::{LaneId, Lanes};
+use crate::format::lane::{LaneId, LaneTable};
 use crate::format::symbol::{Symbol, Symbols};
 
 /// The kind of an event: the `ph` field.
@@ -224,7 +224,7 @@ impl Args<'_> {
 
 /// One event, in file order. Cheap to copy fields out of; valid only during the call of the sink.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub struct TraceEvent<'a> {
     /// Position among the events of the file, from 0. Decides between events of equal span.
     pub index: u64,
     /// Kind of the event.
@@ -247,10 +247,10 @@ pub struct Event<'a> {
     /// The texts of the symbols so far.
     pub symbols: &'a Symbols,
     /// The lanes of the file so far, to look up the event's lane.
-    pub lanes: &'a Lanes,
+    pub lanes: &'a LaneTable,
 }
 
-impl Event<'_> {
+impl TraceEvent<'_> {
     /// Start and end in nanoseconds of a complete event whose times are usable and whose duration is positive:
     /// the events that enter sums. The end never overflows.
     #[inline]

@@ -80,12 +80,12 @@ impl LaneId {
 
 /// Table from lane identifiers to lanes.
 #[derive(Debug, Default)]
-pub struct Lanes {
+pub struct LaneTable {
     lanes: Vec<Lane>,
     numbers: HashMap<Lane, LaneId>,
 }
 
-impl Lanes {
+impl LaneTable {
     /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()

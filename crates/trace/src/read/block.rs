@@ -6,13 +6,13 @@
 
 const PAGE_BYTES: usize = 4096;
 
-pub(crate) struct Block {
+pub(crate) struct TextBlock {
     storage: Vec<u8>,
     start: usize,
     len: usize,
 }
 
-impl Block {
+impl TextBlock {
     pub(crate) fn new(len: usize) -> Self {
         let storage = vec![0; len + PAGE_BYTES];
         let start = storage.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);

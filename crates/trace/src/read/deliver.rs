@@ -2,8 +2,8 @@
 //! batches are made.
 
 use crate::format::damage::{Irregularity, IrregularityKind};
-use crate::format::event::{ArgValue, Args, Event};
-use crate::format::lane::{Id, Lane, LaneId, Lanes};
+use crate::format::event::{ArgValue, Args, TraceEvent};
+use crate::format::lane::{Id, Lane, LaneId, LaneTable};
 use crate::format::symbol::{Symbol, Symbols};
 use crate::format::time::Time;
 use crate::read::batch::{Local, LocalId, LocalText, LocalValue};
@@ -22,7 +22,7 @@ pub(crate) struct Dictionary {
 pub(crate) struct Delivery<'s> {
     sink: &'s mut dyn Sink,
     pub(crate) symbols: Symbols,
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: LaneTable,
     pub(crate) events: u64,
     pub(crate) not_events: u64,
     pub(crate) times_out_of_range: u64,
@@ -36,7 +36,7 @@ impl<'s> Delivery<'s> {
         Self {
             sink,
             symbols: Symbols::new(),
-            lanes: Lanes::new(),
+            lanes: LaneTable::new(),
             events: 0,
             not_events: 0,
             times_out_of_range: 0,
@@ -80,7 +80,7 @@ impl<'s> Delivery<'s> {
             }
             args_start = args_end;
             let (start_nanos, duration_nanos) = self.times(record.start, record.duration);
-            self.sink.event(&Event {
+            self.sink.event(&TraceEvent {
                 index: self.events,
                 phase: record.phase,
                 name,

@@ -6,8 +6,8 @@ use crate::format::document::Document;
 use crate::format::event::{ArgSet, Phase};
 use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
-use crate::read::lex::{Lexer, Stop, Stopped};
-use crate::read::scan::{ListState, Run, RunEnd, Scanner};
+use crate::read::lex::{LexError, Lexer, Stopped};
+use crate::read::scan::{ListState, ScanEnd, ScanProgress, Scanner};
 use crate::read::sink::Sink;
 use crate::read::text::decode;
 use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
@@ -205,7 +205,7 @@ impl<'s> Feeder<'s> {
     pub(crate) fn adopt(
         &mut self,
         piece: &[u8],
-        run: Run,
+        run: ScanProgress,
         scanner: &mut Scanner,
         dictionary: &mut Dictionary,
     ) {
@@ -224,8 +224,8 @@ impl<'s> Feeder<'s> {
         loop {
             match self.step(piece, at) {
                 Ok(Flow::Go(passed)) => at = passed,
-                Ok(Flow::Wait(passed)) | Err((passed, Stop::More)) => return passed,
-                Err((passed, Stop::Fault(kind, fault))) => {
+                Ok(Flow::Wait(passed)) | Err((passed, LexError::More)) => return passed,
+                Err((passed, LexError::Fault(kind, fault))) => {
                     self.stop(kind, self.offset + fault as u64);
                     return passed;
                 }
@@ -234,12 +234,12 @@ impl<'s> Feeder<'s> {
     }
 
     /// Passes one part of the document. An error comes with the offset to continue from.
-    fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
+    fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, LexError)> {
         if let Next::List(state) = self.next {
             let run = self.scanner.run(piece, at, state);
             self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
             let passed = self.list_ended(run);
-            return Ok(if run.end == RunEnd::More { Flow::Wait(passed) } else { Flow::Go(passed) });
+            return Ok(if run.end == ScanEnd::More { Flow::Wait(passed) } else { Flow::Go(passed) });
         }
         if self.next == Next::Resume {
             return Ok(self.resume(piece, at));
@@ -262,7 +262,7 @@ impl<'s> Feeder<'s> {
             }
             (Next::Start, _) => {
                 self.shape = Shape::Other;
-                return Err((here, Stop::Fault(DamageKind::InvalidJson, here)));
+                return Err((here, LexError::Fault(DamageKind::InvalidJson, here)));
             }
             (Next::FirstField | Next::AfterField, b'}') => self.next = Next::End,
             (Next::AfterField, b',') => self.next = Next::Field,
@@ -271,14 +271,14 @@ impl<'s> Feeder<'s> {
                 self.take_field(piece, &field, &irregularities);
                 return Ok(Flow::Go(field.end));
             }
-            (Next::End, _) => return Err((here, Stop::Fault(DamageKind::TrailingData, here))),
-            _ => return Err((here, Stop::Fault(DamageKind::InvalidJson, here))),
+            (Next::End, _) => return Err((here, LexError::Fault(DamageKind::TrailingData, here))),
+            _ => return Err((here, LexError::Fault(DamageKind::InvalidJson, here))),
         }
         Ok(Flow::Go(here + 1))
     }
 
     /// The offset behind a byte order mark, if there is one at the very beginning.
-    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, Stop)> {
+    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, LexError)> {
         const MARK: &[u8] = b"\xef\xbb\xbf";
         if self.offset > 0 || at > 0 || piece.is_empty() {
             return Ok(at);
@@ -286,7 +286,7 @@ impl<'s> Feeder<'s> {
         if piece.starts_with(MARK) {
             return Ok(MARK.len());
         }
-        if MARK.starts_with(piece) { Err((at, Stop::More)) } else { Ok(at) }
+        if MARK.starts_with(piece) { Err((at, LexError::More)) } else { Ok(at) }
     }
 
     fn take_field(
@@ -317,13 +317,13 @@ impl<'s> Feeder<'s> {
     }
 
     /// Records the end of a run over the list, and returns its offset.
-    fn list_ended(&mut self, run: Run) -> usize {
+    fn list_ended(&mut self, run: ScanProgress) -> usize {
         match run.end {
-            RunEnd::More => self.next = Next::List(run.state),
-            RunEnd::Closed => {
+            ScanEnd::More => self.next = Next::List(run.state),
+            ScanEnd::Closed => {
                 self.next = if self.shape == Shape::List { Next::End } else { Next::AfterField };
             }
-            RunEnd::Fault(kind, at) => self.open_gap(kind, self.offset + at as u64),
+            ScanEnd::Fault(kind, at) => self.open_gap(kind, self.offset + at as u64),
         }
         run.at
     }
@@ -353,14 +353,14 @@ impl<'s> Feeder<'s> {
                 }
                 // A part of an event.
                 Ok(end) => end,
-                Err(Stop::More)
+                Err(LexError::More)
                     if limit == piece.len() && limit - start < MAX_RESUMED_BYTES && !self.at_end =>
                 {
                     gap.pass(&piece[at..start]);
                     self.gap = Some(gap);
                     return Flow::Wait(start);
                 }
-                Err(Stop::Fault(DamageKind::TooDeep, fault)) => fault,
+                Err(LexError::Fault(DamageKind::TooDeep, fault)) => fault,
                 Err(_) => start + 1,
             };
             self.scanner.batch.clear();

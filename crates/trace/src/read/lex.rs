@@ -2,7 +2,7 @@
 //!
 //! Offsets are passed and returned by value, so that they stay in registers; whatever is unusual (escapes, control
 //! characters, the end of the block, faults) is left to functions that are not inlined. A token that reaches the end of
-//! the block gives [`Stop::More`]: whether that is damage, only the caller knows.
+//! the block gives [`LexError::More`]; the caller decides whether that is damage.
 
 use crate::MAX_DEPTH;
 use crate::format::damage::{DamageKind, IrregularityKind};
@@ -15,7 +15,7 @@ pub(crate) struct Stopped;
 
 /// Reason why a value could not be passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum LexError {
     /// The block ends inside it.
     More,
     /// It is not JSON; the position in the block.
@@ -35,17 +35,17 @@ pub(crate) struct Key<'a> {
 pub(crate) struct Lexer<'a> {
     pub(crate) bytes: &'a [u8],
     irregularities: &'a mut Vec<(IrregularityKind, usize)>,
-    stop: Stop,
+    stop: LexError,
 }
 
 impl<'a> Lexer<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], irregularities: &'a mut Vec<(IrregularityKind, usize)>) -> Self {
-        Self { bytes, irregularities, stop: Stop::More }
+        Self { bytes, irregularities, stop: LexError::More }
     }
 
     /// Reason why the last value could not be passed.
-    pub(crate) fn stop(&self) -> Stop {
+    pub(crate) fn stop(&self) -> LexError {
         self.stop
     }
 
@@ -57,13 +57,13 @@ impl<'a> Lexer<'a> {
 
     #[cold]
     fn more(&mut self) -> Stopped {
-        self.stop = Stop::More;
+        self.stop = LexError::More;
         Stopped
     }
 
     #[cold]
     fn fault(&mut self, kind: DamageKind, at: usize) -> Stopped {
-        self.stop = Stop::Fault(kind, at);
+        self.stop = LexError::Fault(kind, at);
         Stopped
     }
 

@@ -3,12 +3,12 @@
 
 use crate::format::damage::{Damage, Irregularity, Packing, ReadError, Skipped};
 use crate::format::document::Document;
-use crate::format::lane::Lanes;
+use crate::format::lane::LaneTable;
 use crate::format::symbol::Symbols;
-use crate::read::block::Block;
+use crate::read::block::TextBlock;
 use crate::read::feed::Feeder;
 use crate::read::sink::Sink;
-use crate::read::source::Source;
+use crate::read::source::TraceSource;
 use std::io::Read;
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ impl Default for ReadOptions {
 /// Result of reading one file, beside the events that went to the sink.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct ReadOutcome {
     /// Objects in the list of events.
     pub events: u64,
     /// Bytes of text, unpacked.
@@ -60,10 +60,10 @@ pub struct Outcome {
     /// The texts behind the symbols.
     pub symbols: Symbols,
     /// The lanes behind the lane numbers.
-    pub lanes: Lanes,
+    pub lanes: LaneTable,
 }
 
-impl Outcome {
+impl ReadOutcome {
     /// Returns whether the text is not a complete, valid document, so that figures are those of a part.
     pub fn is_rescued(&self) -> bool {
         self.damage.is_some() || self.skipped.is_some() || !self.irregularities.is_empty()
@@ -72,8 +72,8 @@ impl Outcome {
 
 /// Reads a trace, plain or packed (recognised by its first bytes), and delivers every event to `sink`.
 ///
-/// Damage is not an error. Inside the list of events reading continues at the next event, and [`Outcome::skipped`] counts
-/// the loss; where no event follows, [`Outcome::damage`] is where reading ended. An error means that there are no
+/// Damage is not an error. Inside the list of events reading continues at the next event, and [`ReadOutcome::skipped`] counts
+/// the loss; where no event follows, [`ReadOutcome::damage`] is where reading ended. An error means that there are no
 /// figures at all.
 ///
 /// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
@@ -83,11 +83,11 @@ pub fn read(
     source: impl Read + Send,
     options: ReadOptions,
     sink: &mut dyn Sink,
-) -> Result<Outcome, ReadError> {
+) -> Result<ReadOutcome, ReadError> {
     let wants = sink.wants();
     let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_BYTES);
     let mut feeder = Feeder::new(sink, wants);
-    let source = Source::open(source)?;
+    let source = TraceSource::open(source)?;
     let source = if options.threads.get() == 1 {
         feed_alone(source, block_bytes, &mut feeder)?
     } else {
@@ -96,7 +96,7 @@ pub fn read(
     let ending = feeder.finish(source.end())?;
     let irregularities = feeder.delivery.take_irregularities();
     let delivery = feeder.delivery;
-    Ok(Outcome {
+    Ok(ReadOutcome {
         events: delivery.events,
         text_bytes: ending.text_bytes,
         damage: ending.damage,
@@ -119,11 +119,11 @@ pub fn read(
 const MAX_BLOCK_BYTES: usize = 64 << 20;
 
 fn feed_alone<'a>(
-    mut source: Source<'a>,
+    mut source: TraceSource<'a>,
     block_bytes: usize,
     feeder: &mut Feeder<'_>,
-) -> Result<Source<'a>, ReadError> {
-    let mut block = Block::new(block_bytes);
+) -> Result<TraceSource<'a>, ReadError> {
+    let mut block = TextBlock::new(block_bytes);
     while !feeder.is_stopped() {
         let len = source.fill(block.bytes_mut())?;
         feeder.feed(&block.bytes()[..len]);

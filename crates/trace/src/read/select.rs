@@ -1,6 +1,6 @@
 //! Selection of the events that a smaller trace keeps. Does no input or output.
 
-use crate::format::event::{Event, Phase};
+use crate::format::event::{Phase, TraceEvent};
 use crate::format::lane::LaneId;
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Returns whether to keep an event; to be called once for each, in file order.
-    pub fn keeps(&mut self, event: &Event<'_>) -> bool {
+    pub fn keeps(&mut self, event: &TraceEvent<'_>) -> bool {
         match event.phase {
             Phase::METADATA => true,
             Phase::END => self.open.entry(event.lane).or_default().pop().unwrap_or(false),
@@ -50,7 +50,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn matches(&self, event: &Event<'_>) -> bool {
+    fn matches(&self, event: &TraceEvent<'_>) -> bool {
         let Selection { from_nanos, to_nanos, min_duration_nanos, .. } = *self.selection;
         let duration = event.duration_nanos.filter(|_| event.phase == Phase::COMPLETE);
         if event.phase == Phase::COMPLETE && duration.unwrap_or(0) < min_duration_nanos {

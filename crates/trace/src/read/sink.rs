@@ -1,6 +1,6 @@
 //! The receiver of a file's events.
 
-use crate::format::event::{ArgSet, Event};
+use crate::format::event::{ArgSet, TraceEvent};
 
 /// Receives the events of one file, in file order, on one thread at a time.
 pub trait Sink: Send {
@@ -10,5 +10,5 @@ pub trait Sink: Send {
     }
 
     /// One event. Called in file order whatever the number of threads.
-    fn event(&mut self, event: &Event<'_>);
+    fn event(&mut self, event: &TraceEvent<'_>);
 }

@@ -79,7 +79,7 @@ pub(super) enum Retention {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct StoredRecord {
     start_nanos: u64,
     event: RecordedEvent,
     retention: Retention,
@@ -88,7 +88,7 @@ struct Slot {
 #[derive(Debug)]
 struct Chunk {
     thread: u32,
-    slots: Box<[OnceLock<Slot>]>,
+    slots: Box<[OnceLock<StoredRecord>]>,
 }
 
 /// Records of all threads that are not drained yet.
@@ -116,7 +116,7 @@ struct Thread {
 }
 
 /// Position of one thread in the buffers of one recorder.
-struct Lane {
+struct ThreadWriter {
     buffers: Weak<Buffers>,
     thread: u32,
     _alive: Arc<()>,
@@ -127,7 +127,7 @@ struct Lane {
 
 thread_local! {
     /// This thread's writers, one per recorder it has used: nearly always one.
-    static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
+    static WRITERS: RefCell<Vec<ThreadWriter>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Buffers {
@@ -143,12 +143,12 @@ impl Buffers {
 
     /// Records something on the calling thread.
     pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, retention: Retention) {
-        let slot = Slot { start_nanos, event, retention };
+        let slot = StoredRecord { start_nanos, event, retention };
         // A thread that is ending has no writers any more; neither has a span inside the recorder itself.
-        let kept = LANES.try_with(|lanes| {
-            lanes
-                .try_borrow_mut()
-                .is_ok_and(|mut lanes| self.lane(&mut lanes).is_some_and(|lane| lane.push(self, slot)))
+        let kept = WRITERS.try_with(|writers| {
+            writers.try_borrow_mut().is_ok_and(|mut writers| {
+                self.writer(&mut writers).is_some_and(|writer| writer.push(self, slot))
+            })
         });
         if kept != Ok(true) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -157,27 +157,27 @@ impl Buffers {
 
     /// The calling thread's number.
     pub(super) fn thread(self: &Arc<Self>) -> Option<u32> {
-        let number = |lanes: &RefCell<Vec<Lane>>| {
-            let mut lanes = lanes.try_borrow_mut().ok()?;
-            self.lane(&mut lanes).map(|lane| lane.thread)
+        let number = |writers: &RefCell<Vec<ThreadWriter>>| {
+            let mut writers = writers.try_borrow_mut().ok()?;
+            self.writer(&mut writers).map(|writer| writer.thread)
         };
-        LANES.try_with(number).ok()?
+        WRITERS.try_with(number).ok()?
     }
 
-    fn lane<'l>(self: &Arc<Self>, lanes: &'l mut Vec<Lane>) -> Option<&'l mut Lane> {
+    fn writer<'w>(self: &Arc<Self>, writers: &'w mut Vec<ThreadWriter>) -> Option<&'w mut ThreadWriter> {
         let own = Arc::as_ptr(self);
         // A weak reference keeps the allocation, so no other recorder can have the same address.
-        let found = lanes.iter().position(|lane| lane.buffers.as_ptr() == own);
+        let found = writers.iter().position(|writer| writer.buffers.as_ptr() == own);
         let at = found.unwrap_or_else(|| {
-            lanes.retain(|lane| lane.buffers.strong_count() > 0);
-            lanes.push(self.register());
-            lanes.len() - 1
+            writers.retain(|writer| writer.buffers.strong_count() > 0);
+            writers.push(self.register());
+            writers.len() - 1
         });
-        lanes.get_mut(at)
+        writers.get_mut(at)
     }
 
     #[cold]
-    fn register(self: &Arc<Self>) -> Lane {
+    fn register(self: &Arc<Self>) -> ThreadWriter {
         let current = std::thread::current();
         let alive = Arc::new(());
         let mut threads = lock(&self.threads);
@@ -190,7 +190,7 @@ impl Buffers {
             None => threads.push(entry),
         }
         let thread = at as u32;
-        Lane {
+        ThreadWriter {
             buffers: Arc::downgrade(self),
             thread,
             _alive: alive,
@@ -250,9 +250,9 @@ impl Buffers {
     }
 }
 
-impl Lane {
+impl ThreadWriter {
     /// Returns whether there was room.
-    fn push(&mut self, buffers: &Buffers, slot: Slot) -> bool {
+    fn push(&mut self, buffers: &Buffers, slot: StoredRecord) -> bool {
         if self.chunk.as_ref().is_none_or(|chunk| self.next == chunk.slots.len()) {
             self.chunk = None;
             let size = (self.last_size * 2).min((buffers.most_slots / PART).clamp(SMALLEST / 4, LARGEST));

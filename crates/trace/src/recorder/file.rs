@@ -4,7 +4,7 @@
 
 use super::buffer::{Record, RecordedEvent, Sizes};
 use super::{RESIDENT_BYTES, Recorder, Shared};
-use crate::write::{Span, TraceWriter};
+use crate::write::{TraceSpan, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use knockout_base::error::{Error, Result};
@@ -76,7 +76,7 @@ impl TraceFile {
         match &record.event {
             RecordedEvent::Span { name, category, duration_nanos, sizes } => {
                 let args = sizes.as_deref().map(arguments).unwrap_or_default();
-                self.writer.span(&Span {
+                self.writer.span(&TraceSpan {
                     name: &name.to_string(),
                     category,
                     pid,

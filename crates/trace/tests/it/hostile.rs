@@ -1,10 +1,10 @@
 //! One named test per malformed input: what is read, what is said, and that nothing panics.
 
 use crate::oracle::{Seen, ours};
-use knockout_trace::{DamageKind, IrregularityKind, Outcome, ReadError, ReadOptions, Sink, read};
+use knockout_trace::{DamageKind, IrregularityKind, ReadError, ReadOptions, ReadOutcome, Sink, read};
 use std::io::{self, Read};
 
-fn outcome(text: &[u8]) -> (Outcome, Vec<Seen>) {
+fn outcome(text: &[u8]) -> (ReadOutcome, Vec<Seen>) {
     let (outcome, events) = ours(text, 1, 64);
     (outcome.expect("a report"), events)
 }
@@ -269,7 +269,7 @@ fn a_failing_disk_is_an_error_and_no_damage() {
     }
     struct Nothing;
     impl Sink for Nothing {
-        fn event(&mut self, _: &knockout_trace::Event<'_>) {}
+        fn event(&mut self, _: &knockout_trace::TraceEvent<'_>) {}
     }
     for threads in [1, 3] {
         let options = ReadOptions { threads: threads.try_into().unwrap(), block_bytes: 16 };
@@ -282,7 +282,7 @@ fn a_failing_disk_is_an_error_and_no_damage() {
 fn a_panicking_sink_ends_all_threads() {
     struct Panics;
     impl Sink for Panics {
-        fn event(&mut self, _: &knockout_trace::Event<'_>) {
+        fn event(&mut self, _: &knockout_trace::TraceEvent<'_>) {
             panic!("on purpose");
         }
     }

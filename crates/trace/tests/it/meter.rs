@@ -2,7 +2,7 @@
 
 use knockout_trace::meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{
-    Clock, Event, FakeClock, ReadOptions, Recorder, RecorderOptions, Sink, TraceFile, read,
+    Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, Sink, TraceEvent, TraceFile, read,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ type Kept = (char, String, Option<(i64, i64)>);
 #[derive(Default)]
 struct Keep(Vec<Kept>);
 impl Sink for Keep {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         let phase = event.phase.text().chars().next().unwrap_or('?');
         self.0.push((phase, event.symbols.text(event.name).to_owned(), event.span()));
     }

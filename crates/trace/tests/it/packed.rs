@@ -4,7 +4,7 @@ use crate::hostile::ONE;
 use crate::oracle::{Seen, ours};
 use bzip2::write::BzEncoder;
 use flate2::{Compression, write::GzEncoder};
-use knockout_trace::{DamageKind, Outcome, Packing, ReadError};
+use knockout_trace::{DamageKind, Packing, ReadError, ReadOutcome};
 use lzma_rust2::{XzOptions, XzWriter};
 use std::io::{Cursor, Write};
 use zip::write::SimpleFileOptions;
@@ -49,7 +49,7 @@ fn archive(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn outcome(file: &[u8]) -> (Outcome, Vec<Seen>) {
+fn outcome(file: &[u8]) -> (ReadOutcome, Vec<Seen>) {
     let (outcome, events) = ours(file, 1, 64);
     (outcome.expect("a report"), events)
 }

@@ -13,7 +13,7 @@ mod walk;
 
 use crate::attribute::Attributed;
 use crate::attribute::lane::Piece;
-use crate::collect::kind::{Kind, Work};
+use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::Side;
 use crate::collect::rules::{Category, Role};
 use crate::findings::{CriticalPath, shares};
@@ -45,7 +45,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
         devices: Devices::new(&parts.device_spans, &parts.streams, &parts.waits, &calls),
         waits: &parts.waits,
         doing: &doing,
-        is_copy: &|kind| parts.kinds.get(kind.index()).is_some_and(|kind| kind.work == Work::Memory),
+        is_copy: &|kind| parts.kinds.get(kind.index()).is_some_and(|kind| kind.work == DeviceWork::Memory),
     };
     let is_unattributed = |category: &&Category| category.role == Role::Unattributed;
     let unattributed = parts.rules.categories().iter().find(is_unattributed);

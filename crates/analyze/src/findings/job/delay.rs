@@ -2,7 +2,7 @@
 
 use crate::collect::rules::Role;
 use crate::findings::finding::{Delay, DelayCause};
-use crate::findings::{FileFindings, Share, StepFindings};
+use crate::findings::{FileFindings, StepFindings, TimeShare};
 use knockout_base::stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(super) fn of(
         let correction = corrections.get(late).copied().unwrap_or(0);
         let late_start = begin(own, step, correction) - median(&begins).unwrap_or(0.0);
         *sums.entry(DelayCause::LateStart).or_default() += late_start;
-        let works = |row: &&Share| {
+        let works = |row: &&TimeShare| {
             let role = own.role_of(&row.name);
             !role.is_wait() && role != Role::Communication
         };
@@ -57,7 +57,7 @@ pub(super) fn of(
     (delay.us > EXPLAINS * delay_us).then_some(delay)
 }
 
-fn us_of(rows: &[Share], name: &str) -> f64 {
+fn us_of(rows: &[TimeShare], name: &str) -> f64 {
     rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.us)
 }
 

@@ -1,6 +1,6 @@
 //! The findings of an experiment, which every report renders.
 
-use super::ablation::Ablation;
+use super::ablation::ModelAblation;
 use super::answer::Answer;
 use super::breakdown::Breakdown;
 use super::cell::CellFindings;
@@ -75,7 +75,7 @@ pub struct Experiment {
     /// Cost of recording, by model.
     pub recording: Vec<RecordingCost>,
     /// Switches that were tried, by model.
-    pub ablation: Vec<Ablation>,
+    pub ablation: Vec<ModelAblation>,
     /// Questions the figures answer.
     #[serde(skip)]
     pub answers: Vec<Answer>,

@@ -17,14 +17,14 @@ mod judge;
 mod ranks;
 mod ratio;
 
-pub use ablation::{Ablation, Effect, RankedBy, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use ablation::{Effect, ModelAblation, RankedBy, SwitchOutcome, SwitchResult, SwitchRuns, Tried};
 pub use answer::{Answer, Question};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decompose::{Component, Decomposition};
 pub use finding::{ExperimentFinding, NextStep};
 pub use findings::{Crowd, Experiment, ExperimentPlan, ExperimentWarning};
-pub use ranks::{RankRow, RankScaling};
+pub use ranks::{RankScaling, ScalingRow};
 pub use ratio::{CellRatio, RecordingCost};
 
 /// Version of the document of `experiment`; grows when a key changes its meaning.

@@ -13,11 +13,11 @@ mod judge;
 mod picture;
 mod profile;
 
-pub use compare::{About, ComparisonWarning, Row, RunComparison};
+pub use compare::{RunComparison, RunComparisonWarning, RunQuantity, RunRow};
 pub use conditions::Conditions;
 pub use finding::{RunFinding, RunWarning};
 pub use picture::{MemoryAfter, StepBar};
-pub use profile::{PerStep, PhaseRow, RunProfile, Spread};
+pub use profile::{PerStep, PhaseRow, RunProfile, StepSpread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
 pub const RUN_SCHEMA: u32 = 1;

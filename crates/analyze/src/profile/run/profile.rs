@@ -38,7 +38,7 @@ pub struct RunProfile {
     /// Samples per second of wall time.
     pub samples_per_s: f64,
     /// Spread of the wall time of steps.
-    pub step: Spread,
+    pub step: StepSpread,
     /// Phases in the order of a step, those that took time, and what is in none; their `wall_s` sum to
     /// `wall_s_per_step`.
     pub phases: Vec<PhaseRow>,
@@ -65,7 +65,7 @@ pub struct RunProfile {
 
 /// Spread of a time over the steps, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct StepSpread {
     /// Median over the steps, in seconds.
     pub median_s: f64,
     /// Lower quartile.
@@ -90,7 +90,7 @@ pub struct PhaseRow {
     /// Wall time per sample.
     pub wall_s_per_sample: f64,
     /// Spread over the steps.
-    pub spread: Spread,
+    pub spread: StepSpread,
     /// Most resident bytes at its end, where they were sampled.
     pub rss_bytes: Option<u64>,
 }

@@ -9,7 +9,7 @@ pub use worlds::{WorldRound, assembled};
 
 use crate::measure::conditions::Subject;
 use crate::measure::ranks::{create_folders, of_first};
-use cells::Cells;
+use cells::ExperimentCells;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::ExperimentPlan;
 use knockout_base::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct ExperimentRequest {
     /// taken by other processes, perhaps on another number of ranks.
     pub only_round: Option<u64>,
     /// Models whose switches are measured.
-    pub ablation: Ablation,
+    pub ablation: AblationScope,
     /// Folder of the dataset, where stores of precomputed deletions are looked for.
     pub dataset_folder: PathBuf,
     /// Folder to make: it gets a folder for each cell.
@@ -49,7 +49,7 @@ pub struct ExperimentRequest {
 
 /// Models whose switches are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ablation {
+pub enum AblationScope {
     /// No model.
     Off,
     /// All models.
@@ -57,8 +57,8 @@ pub enum Ablation {
 }
 
 /// An experiment to be run; its findings are a [`knockout_analyze::profile::experiment::Experiment`].
-pub struct Experiment<'s> {
-    cells: Cells,
+pub struct ExperimentRunner<'s> {
+    cells: ExperimentCells,
     switches: Vec<SwitchTrials<'s>>,
     plan: ExperimentPlan,
     rounds: Range<u64>,
@@ -86,7 +86,7 @@ impl ExperimentRequest {
     }
 }
 
-impl<'s> Experiment<'s> {
+impl<'s> ExperimentRunner<'s> {
     /// Opens stores, makes the folder and builds every model.
     pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self> {
         let began = Instant::now();
@@ -100,10 +100,10 @@ impl<'s> Experiment<'s> {
         }
         create_folders([&request.out], subject.ranks())?;
         let subject: &'s Subject = subject;
-        let mut cells = Cells::new(&variants, request, subject)?;
+        let mut cells = ExperimentCells::new(&variants, request, subject)?;
         let ablated = match request.ablation {
-            Ablation::Off => 0,
-            Ablation::All => configs.len(),
+            AblationScope::Off => 0,
+            AblationScope::All => configs.len(),
         };
         let mut switches = Vec::new();
         if ablated > 0 {
@@ -124,7 +124,7 @@ impl<'s> Experiment<'s> {
         })
     }
 
-    /// Steps that [`Experiment::run`] takes at most.
+    /// Steps that [`ExperimentRunner::run`] takes at most.
     pub fn step_count(&self) -> u64 {
         let turns = self.cells.len() + self.switches.iter().map(SwitchTrials::len).sum::<usize>();
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64

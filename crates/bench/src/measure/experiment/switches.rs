@@ -6,7 +6,7 @@
 use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
 use crate::measure::ranks::of_all_ranks;
-use knockout_analyze::profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
+use knockout_analyze::profile::experiment::{ExperimentPlan, SwitchOutcome, SwitchResult, SwitchRuns};
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_base::error::Result;
 use knockout_trace::meter::Meter;
@@ -17,12 +17,12 @@ use std::ops::ControlFlow;
 
 pub(super) struct SwitchTrials<'s> {
     subject: &'s Subject,
-    baseline: Trial,
-    tried: Vec<(switches::Switch, Result<Trial, String>)>,
+    baseline: MeteredConfig,
+    tried: Vec<(switches::Switch, Result<MeteredConfig, String>)>,
 }
 
 /// A configuration with a meter of its own.
-struct Trial {
+struct MeteredConfig {
     config: Config,
     conditions: Conditions,
     meter: Meter,
@@ -36,10 +36,10 @@ impl<'s> SwitchTrials<'s> {
         built: BuiltModel,
     ) -> Result<Self> {
         let cell = &subject.dataset().cell;
-        let trial = |config: Config| -> Result<Trial> {
+        let trial = |config: Config| -> Result<MeteredConfig> {
             let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
             let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
-            Ok(Trial { config, conditions, meter })
+            Ok(MeteredConfig { config, conditions, meter })
         };
         let baseline = trial(config.clone())?;
         let mut tried = Vec::new();
@@ -93,7 +93,7 @@ impl<'s> SwitchTrials<'s> {
                 Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject, steps)?)),
                 Err(reason) => SwitchOutcome::NotApplicable(reason),
             };
-            found.push(Switch {
+            found.push(SwitchResult {
                 name: switch.name.to_owned(),
                 keys: switch.keys.unwrap_or_default(),
                 note: switch.note.to_owned(),
@@ -104,7 +104,7 @@ impl<'s> SwitchTrials<'s> {
     }
 }
 
-impl Trial {
+impl MeteredConfig {
     fn finish(self, subject: &Subject, steps: usize) -> Result<RunProfile> {
         let (mut log, _) = self.meter.finish()?;
         keep_steps(&mut log, steps);

@@ -1,7 +1,7 @@
 //! One model on one split: trained or fitted once; its figures are stored.
 
 use super::{BenchmarkModel, BenchmarkRequest};
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan, predict};
+use crate::trials::trial::{Stop, Trial, TrialEnd, TrialProgress, other_plan, predict};
 use knockout_base::error::Result;
 use knockout_base::files::{Checksum, Folder};
 use knockout_data::screen::{Dataset, Part, Split};
@@ -69,7 +69,7 @@ pub(super) struct CellPlan<'a> {
 }
 
 /// A cell that applies to the dataset.
-pub(super) struct Cell<'a> {
+pub(super) struct BenchmarkCell<'a> {
     plan: CellPlan<'a>,
     model: BenchmarkModel,
     /// The configuration of a model; `None` for a baseline.
@@ -78,7 +78,7 @@ pub(super) struct Cell<'a> {
 
 impl<'a> CellPlan<'a> {
     /// Returns the cell of a model, or the reason why it does not apply to the dataset.
-    pub(super) fn prepare(self, model: BenchmarkModel) -> Result<Cell<'a>, String> {
+    pub(super) fn prepare(self, model: BenchmarkModel) -> Result<BenchmarkCell<'a>, String> {
         let config = match model {
             BenchmarkModel::Baseline(baseline) => {
                 let genes = self.dataset.cell.genes().len();
@@ -107,12 +107,12 @@ impl<'a> CellPlan<'a> {
                 Some(config)
             }
         };
-        Ok(Cell { plan: self, model, config })
+        Ok(BenchmarkCell { plan: self, model, config })
     }
 }
 
 /// The result of training or fitting in a cell.
-struct Fitted {
+struct FittedCell {
     end: TrialEnd,
     cpu_seconds: f64,
     epochs: Option<usize>,
@@ -120,12 +120,12 @@ struct Fitted {
     predictions: Vec<f64>,
 }
 
-impl Cell<'_> {
+impl BenchmarkCell<'_> {
     /// Returns the stored figures, or trains; `None` if stopped before the end.
     pub(super) fn result(
         &self,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Option<CellResult>> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
         let file_name = format!("{}.json", self.model.name());
@@ -211,8 +211,8 @@ impl Cell<'_> {
         &self,
         config: &Config,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Option<Fitted>> {
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
+    ) -> Result<Option<FittedCell>> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
         let folder = folder.below(self.model.name());
         let trial = Trial {
@@ -231,7 +231,7 @@ impl Cell<'_> {
             return Ok(None);
         }
         let Some(predictions) = predict(&folder, dataset, split, Part::Test)? else { return Ok(None) };
-        Ok(Some(Fitted {
+        Ok(Some(FittedCell {
             end: trained.end,
             cpu_seconds: trained.cpu_seconds,
             epochs: trained.epochs,
@@ -240,14 +240,14 @@ impl Cell<'_> {
         }))
     }
 
-    fn fit(&self, baseline: Baseline) -> Result<Fitted> {
+    fn fit(&self, baseline: Baseline) -> Result<FittedCell> {
         let CellPlan { dataset, split, .. } = &self.plan;
         let baselines =
             Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
         let clock = SystemClock::new();
         let began = clock.cpu_nanos();
         let fitted = baselines.fit(baseline, split.rows(Part::Test), split.spec().seed, &|_| ())?;
-        Ok(Fitted {
+        Ok(FittedCell {
             end: TrialEnd::Finished,
             cpu_seconds: clock.cpu_nanos().saturating_sub(began) as f64 / 1e9,
             epochs: fitted.epochs,

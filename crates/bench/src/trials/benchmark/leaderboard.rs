@@ -89,7 +89,7 @@ pub struct Against {
 
 impl Leaderboard {
     pub(super) fn of(
-        word: &str,
+        folder_name: &str,
         dataset: &Dataset,
         scheme: Scheme,
         request: &BenchmarkRequest,
@@ -104,7 +104,7 @@ impl Leaderboard {
             }
             let mut row = LeaderboardRow::of(model.kind(), results);
             if row.name != Baseline::Stack.name() {
-                row.against_stack = against_stack(word, dataset, request, splits, results)?;
+                row.against_stack = against_stack(folder_name, dataset, request, splits, results)?;
             }
             rows.push(row);
         }
@@ -113,7 +113,7 @@ impl Leaderboard {
             key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name))
         });
         Ok(Self {
-            dataset: word.to_owned(),
+            dataset: folder_name.to_owned(),
             data_hash: dataset.manifest.data_hash(),
             split: scheme.name(),
             samples: dataset.samples.len(),
@@ -157,7 +157,7 @@ impl LeaderboardRow {
 
 /// Paired differences to the stack, over the splits that both have.
 fn against_stack(
-    word: &str,
+    folder_name: &str,
     dataset: &Dataset,
     request: &BenchmarkRequest,
     splits: &[Arc<Split>],
@@ -166,7 +166,7 @@ fn against_stack(
     let mut differences = Vec::new();
     for result in results {
         let Some(split) = splits.iter().find(|split| split.spec().seed == result.seed) else { continue };
-        let folder = cell_folder(request, word, split.spec().scheme, result.seed);
+        let folder = cell_folder(request, folder_name, split.spec().scheme, result.seed);
         let stack = predictions_name(Baseline::Stack.name());
         if !folder.has(&stack) {
             continue;

@@ -7,7 +7,7 @@ mod axis;
 
 pub use axis::Axis;
 
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan};
+use crate::trials::trial::{Stop, Trial, TrialEnd, TrialProgress, other_plan};
 use knockout_base::error::{Class, Error, Result};
 use knockout_base::files::Folder;
 use knockout_data::screen::Dataset;
@@ -129,7 +129,7 @@ pub enum SweepProgress<'a> {
         rung: Rung,
     },
     /// A run trains.
-    Run(Report<'a>),
+    Run(TrialProgress<'a>),
 }
 
 /// Returns the rungs for a number of settings: equal shares of the budget, each divided among the settings that remain.
@@ -262,7 +262,7 @@ impl Search<'_> {
                 if self.sweep.candidates[place].trials.len() > number {
                     continue;
                 }
-                let report = &mut |report: Report<'_>| on_progress(SweepProgress::Run(report));
+                let report = &mut |report: TrialProgress<'_>| on_progress(SweepProgress::Run(report));
                 let Some(result) = self.train(place, *rung, report)? else { return Ok(false) };
                 self.sweep.candidates[place].trials.push(result);
                 Folder::at(&self.request.out).write_sealed(FILE, &self.sweep)?;
@@ -292,7 +292,7 @@ impl Search<'_> {
         &self,
         place: usize,
         rung: Rung,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Option<RungResult>> {
         let candidate = &self.sweep.candidates[place];
         if (self.stop)() {
