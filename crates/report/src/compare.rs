@@ -13,24 +13,24 @@ const MANY_TIMES: f64 = 2.0;
 const NAME_WIDTH: usize = 64;
 
 /// Returns the unit of times: a step or a sample, or the whole trace where a side has no steps.
-pub(crate) fn unit(comparison: &TraceComparison) -> Unit {
+pub(crate) fn unit(comparison: &TraceComparison) -> TimedUnit {
     match comparison.per {
-        TimeUnit::Trace => Unit::WholeTrace,
-        TimeUnit::Step if comparison.samples_per_step.is_some() => Unit::Each("sample"),
-        TimeUnit::Step => Unit::Each("step"),
+        TimeUnit::Trace => TimedUnit::WholeTrace,
+        TimeUnit::Step if comparison.samples_per_step.is_some() => TimedUnit::Each("sample"),
+        TimeUnit::Step => TimedUnit::Each("step"),
     }
 }
 
 /// Unit of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum TimedUnit {
     /// One of many.
     Each(&'static str),
     /// The one there is.
     WholeTrace,
 }
 
-impl Unit {
+impl TimedUnit {
     /// With a word before it: `per step`, `of the whole trace`.
     fn phrase(self) -> String {
         match self {
@@ -92,8 +92,8 @@ pub(crate) fn changed_most(comparison: &TraceComparison) -> Option<String> {
     });
     let text: Vec<String> = text.collect();
     let per = match unit(comparison) {
-        Unit::Each(unit) => format!(" per {unit}"),
-        Unit::WholeTrace => String::new(),
+        TimedUnit::Each(unit) => format!(" per {unit}"),
+        TimedUnit::WholeTrace => String::new(),
     };
     (!text.is_empty()).then(|| format!("What changed most{per}: {}.", text.join(", ")))
 }
@@ -102,8 +102,8 @@ pub(crate) fn changed_most(comparison: &TraceComparison) -> Option<String> {
 pub(crate) fn headings(comparison: &TraceComparison) -> [(String, TraceQuantity); 3] {
     let (unit, mean) = (unit(comparison), mean(comparison));
     let whole = match unit {
-        Unit::Each(unit) => format!("Per {unit} (median)"),
-        Unit::WholeTrace => "Whole trace, from the first to the last event".to_owned(),
+        TimedUnit::Each(unit) => format!("Per {unit} (median)"),
+        TimedUnit::WholeTrace => "Whole trace, from the first to the last event".to_owned(),
     };
     let unit = unit.phrase();
     [
@@ -116,8 +116,8 @@ pub(crate) fn headings(comparison: &TraceComparison) -> [(String, TraceQuantity)
 /// Notes that times are means, where they are of several.
 fn mean(comparison: &TraceComparison) -> &'static str {
     match unit(comparison) {
-        Unit::Each(_) => " (mean)",
-        Unit::WholeTrace => "",
+        TimedUnit::Each(_) => " (mean)",
+        TimedUnit::WholeTrace => "",
     }
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn operations_heading(comparison: &TraceComparison) -> String {
 /// Renders the comparison as text.
 pub fn compare_text(comparison: &TraceComparison) -> String {
     let bounds = match unit(comparison) {
-        Unit::Each(_) => ", with the bounds the spread over steps allows",
-        Unit::WholeTrace => "",
+        TimedUnit::Each(_) => ", with the bounds the spread over steps allows",
+        TimedUnit::WholeTrace => "",
     };
     let head = format!(
         "{}\n\na  {}\nb  {}\nratios are b / a{bounds}{}{}\n",
@@ -269,12 +269,12 @@ fn steps_of_sides(comparison: &TraceComparison) -> String {
 }
 
 /// The comparison in a sentence: what happened to the first row's time, and whether the bounds exclude no change.
-pub(crate) fn headline<A>(rows: &[ComparisonRow<A>], unit: Unit, comparable: bool) -> String {
+pub(crate) fn headline<A>(rows: &[ComparisonRow<A>], unit: TimedUnit, comparable: bool) -> String {
     let Some((row, ratio)) = rows.first().and_then(|row| Some((row, row.ratio?))) else {
         return if comparable {
             match unit {
-                Unit::Each(unit) => format!("There is no {unit} in both to compare."),
-                Unit::WholeTrace => "There is no time in both to compare.".to_owned(),
+                TimedUnit::Each(unit) => format!("There is no {unit} in both to compare."),
+                TimedUnit::WholeTrace => "There is no time in both to compare.".to_owned(),
             }
         } else {
             "The two are not comparable, so there is no ratio: the differences are below.".to_owned()
@@ -292,7 +292,7 @@ pub(crate) fn headline<A>(rows: &[ComparisonRow<A>], unit: Unit, comparable: boo
         _ => format!("{subject} takes {percent:.1} % less time than {object}"),
     };
     let sure = match (row.low, row.high) {
-        _ if unit == Unit::WholeTrace => " (without steps there is no spread to judge by)",
+        _ if unit == TimedUnit::WholeTrace => " (without steps there is no spread to judge by)",
         _ if !row.is_interval() => " (too few steps for an interval)",
         (Some(low), Some(high)) if low > 1.0 || high < 1.0 => ", beyond the spread of the steps",
         (Some(_), Some(_)) => ", which is within the spread of the steps",
@@ -348,7 +348,7 @@ mod tests {
         let text = |b: f64| {
             headline(
                 &[ComparisonRow::of("step", (), &[10.0], &[b], Middle::Median)],
-                Unit::Each("step"),
+                TimedUnit::Each("step"),
                 true,
             )
         };

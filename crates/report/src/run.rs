@@ -1,6 +1,6 @@
 //! A measured run and a comparison of runs as pages: phases, steps, memory, layers, the flame graph, conditions.
 
-use crate::compare::{Unit, changes, differences, headline, rows_section, title};
+use crate::compare::{TimedUnit, changes, differences, headline, rows_section, title};
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
@@ -186,7 +186,7 @@ fn phase_table(rows: &[PhaseRow]) -> Table {
 }
 
 fn comparison_headline(comparison: &RunComparison) -> String {
-    headline(&comparison.rows, Unit::Each("sample"), comparison.comparable)
+    headline(&comparison.rows, TimedUnit::Each("sample"), comparison.comparable)
 }
 
 fn comparison_sections(comparison: &RunComparison, prefix: &str) -> Vec<Section> {
