@@ -204,7 +204,7 @@ mod tests {
     proptest! {
         /// Against looking at every instant.
         #[test]
-        fn every_instant_has_the_state_of_what_runs(
+        fn every_instant_has_the_state_of_running_work(
             list in proptest::collection::vec((0_usize..3, 0_usize..4, -50_i64..80, 1_i64..30), 0..24)
         ) {
             let mut sorted = list.clone();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn step_names_carry_numbers() {
+    fn step_numbers_are_read_from_names() {
         assert_eq!(step_number("ProfilerStep#552"), Some(552));
         assert_eq!(step_number("ProfilerStep # 7 x"), Some(7));
         assert_eq!(step_number("ProfilerStep"), None);

@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_what_counting_instants_gives(
+        fn unions_equal_counted_instants(
             list in proptest::collection::vec((0_i64..80, 0_i64..30, any::<bool>()), 0..24)
         ) {
             let mut sorted: Vec<(i64, i64, bool)> =

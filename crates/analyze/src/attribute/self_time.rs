@@ -348,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn steps_lose_and_double_nothing(
+        fn time_in_steps_is_counted_once(
             list in proptest::collection::vec((0_i64..100, 1_i64..60), 0..24), steps in 0_u64..8
         ) {
             let (sum, time) = run_with_steps(&list, steps);

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_work_is_told_by_name() {
+    fn device_work_follows_from_the_name() {
         assert_eq!(hta_work("ncclDevKernel_AllReduce"), DeviceWork::Communication);
         assert_eq!(hta_work("ncclFoo"), DeviceWork::Computation);
         assert_eq!(hta_work("Memcpy HtoD"), DeviceWork::Memory);

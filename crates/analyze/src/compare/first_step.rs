@@ -97,6 +97,9 @@ pub struct OpsChange {
     pub unchanged: usize,
 }
 
+/// Returns count and time of one side of a row.
+type CountAndTime = fn(&FirstStepRow) -> (u64, f64);
+
 /// Count and time in `a`, then in `b`.
 type InBoth = [(u64, f64); 2];
 
@@ -105,7 +108,7 @@ pub(super) fn compare(a: &Analysis, b: &Analysis) -> Option<FirstStepComparison>
     if own.iterations.is_empty() || other.iterations.is_empty() {
         return None;
     }
-    let sides: [(&'static str, fn(&FirstStepRow) -> (u64, f64)); 3] = [
+    let sides: [(&'static str, CountAndTime); 3] = [
         ("CPU", |row| (row.host_count, row.host_us)),
         ("GPU", |row| (row.device_count, row.device_us)),
         ("ALL", |row| (row.host_count + row.device_count, row.host_us + row.device_us)),

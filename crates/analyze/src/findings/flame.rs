@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_fall_together_and_nothing_is_lost() {
+    fn steps_are_merged_and_times_are_kept() {
         let node = |parent, name, self_nanos, below_nanos| StackNode {
             parent,
             name,

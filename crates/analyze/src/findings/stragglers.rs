@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ranks_the_other_is_what_one_is_compared_with() {
+    fn of_two_ranks_each_is_compared_with_the_other() {
         let step = |name: &str| StepRow {
             name: name.to_owned(),
             us: vec![],

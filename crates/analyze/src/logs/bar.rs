@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_taken_apart() {
+    fn a_bar_is_parsed() {
         let bar = one("Epoch 3:  40%|####      | 4/10 [1:00:02<00:03,  1.95it/s, loss=0.1, v_num=x]");
         assert_eq!((bar.name.as_str(), bar.kind, bar.epoch), ("Epoch 3", BarKind::Training, Some(3)));
         assert_eq!((bar.count, bar.total, bar.elapsed), (4, Some(10), 3602));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bar_is_left_alone() {
+    fn text_without_a_bar_is_ignored() {
         for line in
             ["", "[", "[00:01<00:02]", "at [12:30, 4 items/day]", "| 3/4 [x<y, 1it/s]", "[1:2:3:4, 1it/s]"]
         {

@@ -99,7 +99,7 @@ fn a_recorded_trace_is_analysed_by_its_own_phases() {
 }
 
 #[test]
-fn recorded_traces_of_unlike_runs_are_not_comparable() {
+fn recorded_traces_of_different_runs_are_not_comparable() {
     let folder = tempfile::tempdir().unwrap();
     let analysis = |model| Analysis::of(vec![record(folder.path(), model)]);
     let (dango, again, hetero) = (analysis("dango"), analysis("dango"), analysis("hetero"));
@@ -109,7 +109,7 @@ fn recorded_traces_of_unlike_runs_are_not_comparable() {
 }
 
 #[test]
-fn what_was_dropped_is_said_aloud() {
+fn dropped_records_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Recorder::new(RecorderOptions { most_records: 16, ..RecorderOptions::default() });
     let file = TraceFile::create(folder.path(), &recorder, Map::new()).unwrap();

@@ -69,7 +69,7 @@ fn an_event_s_category_may_depend_on_its_cat_an_operation_s_never() {
 }
 
 #[test]
-fn findings_follow_the_figures() {
+fn findings_follow_from_the_figures() {
     let slow_loading =
         reference(&[("DataLoader", "", 20), ("mask", "", 15), ("x", "kernel", 5), ("y", "", 60)]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn findings_follow_the_figures() {
 }
 
 #[test]
-fn nothing_gives_no_finding_and_no_division_by_zero() {
+fn no_events_give_no_finding() {
     let empty = reference(&[]);
     assert_eq!((empty.findings(), empty.categories()), (vec![], vec![]));
     assert_eq!(empty.share_of(ReferenceCategory::Other), 0.0);

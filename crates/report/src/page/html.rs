@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_is_whole() {
+    fn an_empty_page_is_complete() {
         let html = Page::default().to_html();
         assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
     }

@@ -475,14 +475,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_no_plural() {
+    fn one_has_a_singular() {
         let said = |number| trace_warning(&TraceWarning::Counted(Counted::Overlaps, number));
         assert!(said(1).starts_with("overlaps: 1 event overlaps another on its lane"), "{}", said(1));
         assert!(said(1200).starts_with("overlaps: 1,200 events overlap"), "{}", said(1200));
     }
 
     #[test]
-    fn a_rank_that_computes_more_is_not_said_to_be_waited_for() {
+    fn a_rank_that_computes_more_is_not_reported_as_waited_for() {
         let text = trace_finding(&TraceFinding::Straggler {
             source: FindingSource::Rank(1),
             against: Some(FindingSource::Rank(0)),
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sentence_says_its_figure() {
+    fn every_sentence_has_its_figure() {
         let found = |source| Sourced {
             source,
             what: TraceFinding::HostCategory {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_64_bits_is_said_not_wrapped() {
+    fn beyond_64_bits_is_an_error_without_wrapping() {
         assert_eq!(time("18446744073709551615"), Time::OutOfRange);
         assert_eq!(time("9223372036854775.807"), Time::Nanos(i64::MAX));
         assert_eq!(time("9223372036854775.808"), Time::OutOfRange);

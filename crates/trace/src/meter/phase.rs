@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_phase_stands_at_its_place_and_is_found_by_its_name() {
+    fn every_phase_has_its_index_and_is_found_by_its_name() {
         for (index, phase) in StepPhase::ALL.into_iter().enumerate() {
             assert_eq!(phase as usize, index);
             assert_eq!(StepPhase::from_name(phase.name()), Some(phase));

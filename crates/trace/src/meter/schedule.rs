@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_out_of_reach_is_refused_with_the_arithmetic() {
+    fn a_window_beyond_the_run_is_rejected_with_the_arithmetic() {
         let refusal = |schedule: Schedule, run: RunLength| schedule.check(run).unwrap_err().to_string();
         assert_eq!(
             refusal(window(10, 5, 20, 1), 30.into()),

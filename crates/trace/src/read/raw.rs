@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repaired_text_is_json_and_says_the_same() {
+    fn repaired_text_is_json_with_the_same_content() {
         let raw =
             b"{\"name\": \"C:\\Users\\x \x01 \\u12 \\n\", \"NaN\": NaN, \"dur\": -Infinity, \"x\": \"NaN\"}";
         let value: serde_json::Value = serde_json::from_str(&repair(raw)).unwrap();

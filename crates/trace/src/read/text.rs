@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn half_pairs_and_bad_bytes_are_replaced_and_said() {
+    fn half_pairs_and_bad_bytes_are_replaced_and_reported() {
         assert_eq!(decode(br"\ud800x"), (Cow::from("\u{fffd}x"), Quality::Replaced));
         assert_eq!(decode(b"\xffx"), (Cow::from("\u{fffd}x"), Quality::Replaced));
         assert_eq!(decode(b"\\n\xff").1, Quality::Replaced);

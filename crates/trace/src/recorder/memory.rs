@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_touched_is_counted() {
+    fn touched_memory_is_counted() {
         let memory = ResidentMemory::open();
         let before = memory.bytes().unwrap();
         let block = std::hint::black_box(vec![1_u8; 64 << 20]);

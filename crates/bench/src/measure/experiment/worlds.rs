@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_are_not_of_one_experiment_are_refused() {
+    fn rounds_of_different_experiments_are_rejected() {
         let mut worlds =
             vec![vec![world_round(1, 1), world_round(1, 1)], vec![world_round(2, 1), world_round(2, 1)]];
         worlds[1][1].cells.pop();

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_mistake() {
         for (text, why) in
             [("batch", "key=a,b,c"), ("batch=32,,64", "empty"), ("batch=3,3", "twice"), ("=3", "empty")]
         {

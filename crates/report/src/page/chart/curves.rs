@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_none_is_a_gap() {
+    fn a_missing_value_is_a_gap() {
         let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 1.0), (4.0, 2.0)];
         let chart = Chart { series: vec![Series::new("a", points)], ..Chart::default() };
         let text = draw(&chart);

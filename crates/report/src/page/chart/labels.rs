@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_names_lie_over_each_other() {
+    fn names_do_not_overlap() {
         let names = [
             "additive-ridge",
             "gene-mlp",
