@@ -174,7 +174,7 @@ impl<R: SortRecord> Sorter<R> {
     /// Sorts a buffer, keeps it as segments and leaves it empty.
     fn take(&mut self, buffer: &mut Vec<R>) -> Result<()> {
         for same in self.apart.take(buffer).chunk_by_mut(|a, b| a.group() == b.group()) {
-            // Stable, because the events of one group come nearly sorted which a stable sort exploits.
+            // Stable, because the events of one group come nearly sorted, which a stable sort exploits.
             same.sort_by(R::order);
             let ([first, ..], [.., last]) = (&*same, &*same) else { continue };
             self.encoded.clear();

@@ -79,7 +79,7 @@ impl Schedule {
         }
     }
 
-    /// Rejects a schedule that the run is too short for, before the run begins.
+    /// Rejects a schedule that records nothing or needs more steps than the run has.
     pub fn check(&self, run: impl Into<RunLength>) -> Result<()> {
         let run = run.into();
         if matches!(self, Self::Window { active: 0, .. }) {

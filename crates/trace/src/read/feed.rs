@@ -443,7 +443,7 @@ impl<'s> Feeder<'s> {
             });
         }
         if events == 0 && self.delivery.not_events > 0 {
-            return Err(not_a_trace("a list without events"));
+            return Err(not_a_trace("a list whose members are not events"));
         }
         Ok(Ending { damage, unclosed_list, text_bytes: text_end })
     }

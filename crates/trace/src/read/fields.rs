@@ -25,7 +25,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Fields of an event without any.
+    /// Values of an event without fields.
     pub(crate) const NONE: Self = Self {
         phase: Phase::MISSING,
         name: NO_TEXT,

@@ -81,7 +81,7 @@ pub struct Tried {
     pub cpu_gain: Estimate,
     /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
-    /// Whether it makes steps faster: the interval of the gain is above zero.
+    /// Effect of the switch on the time of a step.
     #[serde(rename = "verdict")]
     pub effect: Effect,
 }

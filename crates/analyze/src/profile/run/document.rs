@@ -63,7 +63,7 @@ fn looks_like_trace(bytes: &[u8]) -> bool {
     bytes.starts_with(&GZIP) || is_list || has(b"\"traceEvents\"")
 }
 
-/// Checks that all columns have the same length, and that every step has samples.
+/// Checks that all columns have a value for each step, and that every step has samples and time.
 fn check(profile: &RunProfile) -> Result<(), String> {
     let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } =
         &profile.per_step;
