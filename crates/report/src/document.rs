@@ -213,13 +213,3 @@ struct DecisionDocument {
 pub(crate) fn answer(is_yes: bool) -> &'static str {
     if is_yes { "yes" } else { "no" }
 }
-
-/// Returns the findings of an experiment as sentences.
-pub fn insight_texts(experiment: &Experiment) -> Vec<String> {
-    experiment.findings.iter().map(insight).collect()
-}
-
-/// Returns the recommended next steps as sentences.
-pub fn next_step_texts(experiment: &Experiment) -> Vec<String> {
-    experiment.next_steps.iter().map(next_step).collect()
-}

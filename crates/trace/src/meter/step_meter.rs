@@ -199,11 +199,6 @@ impl Meter {
         self.begin(self.step.number, self.clock.now_nanos(), self.clock.cpu_nanos());
     }
 
-    /// Returns the index of the current step.
-    pub fn step_number(&self) -> u64 {
-        self.step.number
-    }
-
     /// The recorder, to be passed on to what runs inside the phases.
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
