@@ -21,7 +21,7 @@ pub(crate) struct Analysis {
 /// The comparison of two traces.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Comparison {
-    comparison: knockout_analyze::Comparison,
+    comparison: knockout_analyze::TraceComparison,
 }
 
 /// Analyses one trace, or the traces of the ranks of one job.
@@ -99,7 +99,7 @@ pub(crate) fn compare(
     samples_per_step: Option<(f64, f64)>,
 ) -> PyResult<Comparison> {
     let mut comparison =
-        workers::run(py, |_| Ok(knockout_analyze::Comparison::of(&a.analysis, &b.analysis)))?;
+        workers::run(py, |_| Ok(knockout_analyze::TraceComparison::of(&a.analysis, &b.analysis)))?;
     if let Some((a, b)) = samples_per_step {
         if ![a, b].iter().all(|samples| samples.is_finite() && *samples > 0.0) {
             return Err(Fault::request(format!("{a} and {b} samples per step; both must be positive")).into());

@@ -13,7 +13,7 @@
 //! 2. `attribute`: every instant of a lane belongs to the innermost event, its category and its step. Device events are joined with the
 //!    calls that launched them.
 //! 3. `assemble`: [`Collector::finish`] turns the sums into the [`FileFindings`] of the file.
-//! 4. `findings`: [`Analysis`] joins the files of several ranks, [`Bound`] names the limit of the steps, and a [`Comparison`] has two
+//! 4. `findings`: [`Analysis`] joins the files of several ranks, [`Bound`] names the limit of the steps, and a [`TraceComparison`] has two
 //!    analyses side by side.
 //!
 //! A *step* is always a step of training. HTA is Holistic Trace Analysis, a Python package; its figures are repeated by its own rules beside
@@ -52,21 +52,21 @@ pub mod profile;
 pub mod reference;
 mod sort;
 
-pub use collect::counts::Counts;
+pub use collect::counts::EventCounts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
 pub use collect::rules::{Category, Role, Rules};
 pub use collect::{Collector, Options};
 pub use compare::{
-    About, ByDevice, Change, Comparison, ComparisonWarning, Contributor, FirstStepComparison, NameRow,
-    NameTable, OpsChange, Row, TimeUnit,
+    ByDevice, Change, Contributor, FirstStepComparison, NameRow, NameTable, OpsChange, TimeUnit,
+    TraceComparison, TraceComparisonWarning, TraceQuantity, TraceRow,
 };
 pub use findings::{
     Analysis, Bound, CategoryShare, ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary,
     CollectiveTable, CollectiveTimes, Confidence, Counted, CriticalPath, Delay, DelayCause, DeviceSummary,
-    DeviceTimes, EventCat, FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, Job, JobRank,
-    KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow, Operation,
-    OperationPart, Picture, PythonFunction, QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode,
-    StepFindings, StepRow, StepSpan, StepSummary, StepWaits, Stragglers, TimeParts, TraceFinding,
-    TraceWarning, jobs,
+    DeviceTimes, EventCat, FileFindings, FindingSource, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream,
+    Job, JobRank, KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow,
+    Operation, OperationPart, Picture, PythonFunction, QueueFigures, SCHEMA, Sourced, StackNode,
+    StepFindings, StepRow, StepSpan, StepSummary, StepWaits, StragglerRow, Stragglers, TimeParts, TimeShare,
+    TraceFinding, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

@@ -1,5 +1,5 @@
 //! Tables of operations that `key_averages().table()` prints, as Lightning's `PyTorchProfiler` writes them to
-//! `fit-profile_*.txt`: sums by operation, without times of single events. Text in, values out.
+//! `fit-profile_*.txt`: sums by operation, without times of single events.
 
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::share;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Version of the documents; grows when a key changes its meaning.
 const SCHEMA: u32 = 1;
-/// The row of the steps: its self time is what no operation covers.
+/// The row of the steps: its self time is the time that no operation covers.
 const STEP: &str = "ProfilerStep*";
 /// A table whose rows have less of the total than this was cut by `row_limit`.
 const WHOLE: f64 = 0.995;

@@ -1,9 +1,9 @@
-//! The reference's analysis, flaws and all: each event goes to the first rule with a word in its name, and durations
-//! are summed without regard to nesting. Kept so that old reports can be reproduced; the exact figures are elsewhere.
+//! The analysis of the reference script, with its flaws: each event goes to the first rule with a word in its name, and durations
+//! are summed without regard to nesting. Reproduces old reports; the other modules compute exact figures.
 
-use crate::collect::counts::Counts;
+use crate::collect::counts::EventCounts;
 use crate::findings::warning::{self, Counted, TraceWarning};
-use knockout_trace::{Event, Outcome, Phase, Sink, Symbol, Symbols};
+use knockout_trace::{Phase, ReadOutcome, Sink, Symbol, Symbols, TraceEvent};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the reference's own names")]
-pub enum Category {
+pub enum ReferenceCategory {
     DataLoading,
     GraphProcessing,
     DdpCommunication,
@@ -25,7 +25,7 @@ pub enum Category {
     Other,
 }
 
-impl Category {
+impl ReferenceCategory {
     /// All categories, in the order their rules are tried.
     pub const ALL: [Self; 11] = [
         Self::DataLoading,
@@ -60,25 +60,25 @@ impl Category {
 }
 
 /// The words of the rules that look at the name, in the order they are tried.
-const WORDS: [(Category, &[&str]); 9] = [
-    (Category::DataLoading, &["dataloader", "getitem", "collate", "worker"]),
-    (Category::GraphProcessing, &["lazysubgraph", "subgraph", "process_gene", "mask"]),
-    (Category::DdpCommunication, &["nccl", "allreduce", "allgather", "broadcast", "dist"]),
-    (Category::ModelForward, &["forward", "conv", "gin", "gat", "attention", "embedding"]),
-    (Category::LossComputation, &["loss", "mse", "wasserstein", "supcr", "criterion"]),
-    (Category::Backward, &["backward", "autograd", "accumulategrad"]),
-    (Category::Optimizer, &["optimizer", "adamw", "step"]),
-    (Category::Memory, &["cudamalloc", "cudafree", "allocat"]),
-    (Category::TensorOps, &["aten::", "matmul", "mul", "add", "gather", "scatter", "index"]),
+const WORDS: [(ReferenceCategory, &[&str]); 9] = [
+    (ReferenceCategory::DataLoading, &["dataloader", "getitem", "collate", "worker"]),
+    (ReferenceCategory::GraphProcessing, &["lazysubgraph", "subgraph", "process_gene", "mask"]),
+    (ReferenceCategory::DdpCommunication, &["nccl", "allreduce", "allgather", "broadcast", "dist"]),
+    (ReferenceCategory::ModelForward, &["forward", "conv", "gin", "gat", "attention", "embedding"]),
+    (ReferenceCategory::LossComputation, &["loss", "mse", "wasserstein", "supcr", "criterion"]),
+    (ReferenceCategory::Backward, &["backward", "autograd", "accumulategrad"]),
+    (ReferenceCategory::Optimizer, &["optimizer", "adamw", "step"]),
+    (ReferenceCategory::Memory, &["cudamalloc", "cudafree", "allocat"]),
+    (ReferenceCategory::TensorOps, &["aten::", "matmul", "mul", "add", "gather", "scatter", "index"]),
 ];
 
 /// Returns the category of a name; `None` when the event's `cat` decides between kernels and the rest.
-fn category_of_name(name: &str) -> Option<Category> {
+fn category_of_name(name: &str) -> Option<ReferenceCategory> {
     let name = name.to_lowercase();
     let by_word = WORDS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word)));
     match by_word {
         Some((category, _)) => Some(*category),
-        None => name.contains("culaunch").then_some(Category::CudaKernels),
+        None => name.contains("culaunch").then_some(ReferenceCategory::CudaKernels),
     }
 }
 
@@ -88,11 +88,11 @@ fn is_kernel_category(category: &str) -> bool {
 }
 
 /// The category of an event by the reference's rules.
-pub fn category_of(name: &str, category: &str) -> Category {
+pub fn category_of(name: &str, category: &str) -> ReferenceCategory {
     category_of_name(name).unwrap_or(if is_kernel_category(category) {
-        Category::CudaKernels
+        ReferenceCategory::CudaKernels
     } else {
-        Category::Other
+        ReferenceCategory::Other
     })
 }
 
@@ -118,10 +118,10 @@ impl Sum {
 
 /// Sums of one symbol, as the name and as the `cat` of events.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct SymbolSums {
     as_name: Sum,
     as_cat: Sum,
-    /// Of the events of this name, those whose `cat` speaks of kernels.
+    /// Of the events of this name, those whose `cat` contains `kernel`.
     in_kernel_cat: Sum,
     is_kernel_cat: bool,
 }
@@ -129,13 +129,13 @@ struct Row {
 /// Receives the events of one file. Memory grows with the number of distinct texts only.
 #[derive(Debug, Default)]
 pub struct ReferenceSink {
-    counts: Counts,
-    rows: Vec<Row>,
+    counts: EventCounts,
+    rows: Vec<SymbolSums>,
 }
 
 impl Sink for ReferenceSink {
     #[inline]
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         let Some((start, end)) = self.counts.event(event) else { return };
         if event.symbols.len() > self.rows.len() {
             self.grow(event.symbols);
@@ -156,7 +156,7 @@ impl ReferenceSink {
     fn grow(&mut self, symbols: &Symbols) {
         for index in self.rows.len()..symbols.len() {
             let is_kernel_cat = is_kernel_category(symbols.text(Symbol::from_index(index)));
-            self.rows.push(Row { is_kernel_cat, ..Row::default() });
+            self.rows.push(SymbolSums { is_kernel_cat, ..SymbolSums::default() });
         }
     }
 }
@@ -164,7 +164,7 @@ impl ReferenceSink {
 /// The findings of the reference's analysis over one file or several.
 #[derive(Clone, Debug, Default)]
 pub struct Reference {
-    /// The files, as they were read.
+    /// The files, in the order read.
     pub files: Vec<ReferenceFile>,
     names: BTreeMap<String, (Sum, Sum)>,
     cats: BTreeMap<String, Sum>,
@@ -178,7 +178,7 @@ pub struct ReferenceFile {
     /// Number of events in the file.
     pub events: u64,
     /// Events by phase and by usable duration.
-    pub counts: Counts,
+    pub counts: EventCounts,
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
     /// Reasons to distrust the figures.
@@ -189,7 +189,7 @@ pub struct ReferenceFile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryTime {
     /// Category of the events.
-    pub category: Category,
+    pub category: ReferenceCategory,
     /// Number of events in the category.
     pub count: u64,
     /// Sum of their durations.
@@ -204,7 +204,7 @@ pub struct OperationTime {
     /// Name of the events.
     pub name: String,
     /// The category by the name alone.
-    pub category: Category,
+    pub category: ReferenceCategory,
     /// Events of that name.
     pub count: u64,
     /// Sum of their durations.
@@ -213,7 +213,7 @@ pub struct OperationTime {
 
 /// Findings that stand out, by the reference's thresholds. Shares are fractions of the sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Finding {
+pub enum ReferenceFinding {
     /// Data loading is above 15 %.
     DataLoading(f64),
     /// Graph processing is above 10 %.
@@ -240,7 +240,7 @@ impl Reference {
     }
 
     /// Adds what a sink received from one file.
-    pub fn add(&mut self, label: &str, sink: &ReferenceSink, outcome: &Outcome) {
+    pub fn add(&mut self, label: &str, sink: &ReferenceSink, outcome: &ReadOutcome) {
         for (row, (_, text)) in sink.rows.iter().zip(outcome.symbols.iter()) {
             if row.as_name.count > 0 {
                 let (sum, in_kernel_cat) = self.names.entry(text.to_owned()).or_default();
@@ -275,20 +275,20 @@ impl Reference {
 
     /// Categories that occur, by falling sum.
     pub fn categories(&self) -> Vec<CategoryTime> {
-        let mut sums = [Sum::default(); Category::ALL.len()];
+        let mut sums = [Sum::default(); ReferenceCategory::ALL.len()];
         for (name, (sum, in_kernel_cat)) in &self.names {
             if let Some(category) = category_of_name(name) {
                 sums[category as usize].merge(*sum);
                 continue;
             }
-            sums[Category::CudaKernels as usize].merge(*in_kernel_cat);
-            sums[Category::Other as usize].merge(Sum {
+            sums[ReferenceCategory::CudaKernels as usize].merge(*in_kernel_cat);
+            sums[ReferenceCategory::Other as usize].merge(Sum {
                 count: sum.count - in_kernel_cat.count,
                 nanos: sum.nanos - in_kernel_cat.nanos,
             });
         }
         let total = self.total_nanos();
-        let mut categories: Vec<_> = Category::ALL
+        let mut categories: Vec<_> = ReferenceCategory::ALL
             .iter()
             .zip(sums)
             .filter(|(_, sum)| sum.count > 0)
@@ -310,7 +310,7 @@ impl Reference {
             .iter()
             .map(|(name, (sum, _))| OperationTime {
                 name: name.clone(),
-                category: category_of_name(name).unwrap_or(Category::Other),
+                category: category_of_name(name).unwrap_or(ReferenceCategory::Other),
                 count: sum.count,
                 nanos: sum.nanos,
             })
@@ -328,12 +328,12 @@ impl Reference {
     }
 
     /// The share of a category, 0 if it does not occur.
-    pub fn share_of(&self, category: Category) -> f64 {
+    pub fn share_of(&self, category: ReferenceCategory) -> f64 {
         self.categories().iter().find(|time| time.category == category).map_or(0.0, |time| time.share)
     }
 
     /// Returns the findings by the reference's thresholds.
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<ReferenceFinding> {
         let categories = self.categories();
         if categories.is_empty() {
             return Vec::new();
@@ -341,18 +341,19 @@ impl Reference {
         let share_of = |category| {
             categories.iter().find(|time| time.category == category).map_or(0.0, |time| time.share)
         };
-        let data = share_of(Category::DataLoading);
-        let graph = share_of(Category::GraphProcessing);
-        let communication = share_of(Category::DdpCommunication);
-        let gpu = share_of(Category::CudaKernels);
-        let cpu = data + graph + share_of(Category::ModelForward) + share_of(Category::Backward);
+        let data = share_of(ReferenceCategory::DataLoading);
+        let graph = share_of(ReferenceCategory::GraphProcessing);
+        let communication = share_of(ReferenceCategory::DdpCommunication);
+        let gpu = share_of(ReferenceCategory::CudaKernels);
+        let cpu =
+            data + graph + share_of(ReferenceCategory::ModelForward) + share_of(ReferenceCategory::Backward);
         let candidates = [
-            (data > 0.15, Finding::DataLoading(data)),
-            (graph > 0.10, Finding::GraphProcessing(graph)),
-            (communication > 0.15, Finding::Communication(communication)),
-            (cpu > 2.0 * gpu, Finding::CpuOverhead { cpu, gpu }),
-            (gpu > 0.50, Finding::GpuBound(gpu)),
-            (data < 0.05 && graph < 0.05, Finding::DataLoadingOptimized(data + graph)),
+            (data > 0.15, ReferenceFinding::DataLoading(data)),
+            (graph > 0.10, ReferenceFinding::GraphProcessing(graph)),
+            (communication > 0.15, ReferenceFinding::Communication(communication)),
+            (cpu > 2.0 * gpu, ReferenceFinding::CpuOverhead { cpu, gpu }),
+            (gpu > 0.50, ReferenceFinding::GpuBound(gpu)),
+            (data < 0.05 && graph < 0.05, ReferenceFinding::DataLoadingOptimized(data + graph)),
         ];
         candidates.into_iter().filter(|(holds, _)| *holds).map(|(_, finding)| finding).collect()
     }

@@ -31,7 +31,7 @@ pub enum Class {
     Failure,
 }
 
-/// An error that knows its class.
+/// An error that has a class.
 pub trait Classified: StdError {
     /// Returns the class; that of the cause where the cause decides.
     fn class(&self) -> Class;

@@ -2,7 +2,7 @@
 //!
 //! | request | result | content |
 //! |---|---|---|
-//! | [`measure::Profiling`] | [`measure::Measured`] | the time of each phase of training steps, and the recorded trace |
+//! | [`measure::Profiling`] | [`measure::ProfilingOutcome`] | the time of each phase of training steps, and the recorded trace |
 //! | [`measure::ExperimentRequest`] | [`measure::ExperimentOutcome`] | models, modes and switches, interleaved on the same batches |
 //! | [`trials::benchmark::BenchmarkRequest`] | [`trials::benchmark::BenchmarkOutcome`] | every model on every split, beside the baselines |
 //! | [`trials::sweep::SweepRequest`] | [`trials::sweep::SweepOutcome`] | settings of a model, by successive halving on the validation part |

@@ -1,4 +1,4 @@
-//! The world of a process that trains by itself.
+//! The world of a single process.
 
 use crate::World;
 use crate::error::no_such_rank;

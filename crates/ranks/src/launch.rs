@@ -12,7 +12,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Refuses a process that sees another number of ranks than the launcher started.
+    /// Rejects a process whose number of ranks differs from that of the launcher.
     pub fn refused(self, seen: usize, why: &str) -> Error {
         let Self { variable, size } = self;
         let found = format!("{variable}={size} means {size} ranks, and this process sees {seen}");

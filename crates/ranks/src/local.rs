@@ -1,4 +1,4 @@
-//! Ranks that are threads of one process: what ranks do, without a launcher.
+//! Ranks that are threads of one process, without a launcher.
 
 use crate::error::{no_such_rank, silent, wrong_length};
 use crate::{Ranks, World};
@@ -19,7 +19,7 @@ pub struct LocalRank {
 }
 
 impl LocalRank {
-    /// As many ranks, each to be given to a thread.
+    /// Returns the ranks of a world, one for each thread.
     fn ranks(size: usize) -> Vec<Self> {
         let mut ranks: Vec<Self> =
             (0..size).map(|rank| Self { rank, to: Vec::new(), from: Vec::new() }).collect();
@@ -33,11 +33,11 @@ impl LocalRank {
         ranks
     }
 
-    /// Runs `work` on as many ranks at once, a thread each, and gives what each returned, by rank.
+    /// Runs `work` on every rank, each in a thread, and returns the results by rank.
     ///
     /// # Panics
     ///
-    /// If one of them panics.
+    /// If `work` panics on a rank.
     pub fn on_ranks<T: Send>(size: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let start = |rank| {

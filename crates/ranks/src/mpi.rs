@@ -1,10 +1,10 @@
 //! Ranks started by mpirun or srun.
 //!
-//! Only four operations of MPI move data here: beginning to send, beginning to receive, asking whether that is done, and ending all ranks. None
-//! of them waits, so every wait is a loop of ours with a deadline. Bytes that are on their way belong to MPI: they are in memory of their own,
-//! which is given up, not freed, where a wait ends without them.
+//! Only four operations of MPI move data here: start of a send, start of a receive, test of completion, and abort. None
+//! of them blocks, so every wait is a loop with a deadline. Bytes in flight belong to MPI: they are in separate memory, which is leaked, not
+//! freed, where a wait times out.
 //!
-//! The calls go through `mpi.c`, which is compiled by the compiler that MPI brings: bindings that are generated from its header would need
+//! The calls go through `mpi.c`, which is compiled by the compiler of MPI: bindings generated from its header would need
 //! libclang, which clusters seldom have.
 #![expect(unsafe_code, reason = "MPI is a C library; see the comments at each call")]
 
@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 
 /// MPI counts in 32 bits; longer messages go in pieces.
 const PIECE: usize = 1 << 30;
-/// Time of asking without a pause: most messages are there at once.
+/// Time of polling without a pause: most messages arrive at once.
 const EAGER: Duration = Duration::from_micros(100);
-/// The longest pause between two questions.
+/// The longest pause between two polls.
 const PAUSE: Duration = Duration::from_micros(200);
 /// Room for the name of a machine.
 const HOST_BYTES: usize = 256;
@@ -50,7 +50,7 @@ pub struct Mpi {
 impl Mpi {
     /// Joins the ranks that were started together, and checks their number with the launcher's. To be called once.
     ///
-    /// A launcher of another MPI than the program was built with starts processes that each believe to be alone; they are refused, because
+    /// A launcher of another MPI than the program was built with starts processes that are each the only rank; they are rejected, because
     /// each of them would train the whole run.
     pub fn join(launch: Launch) -> Result<Self> {
         let (mut rank, mut size) = (0, 0);
@@ -78,7 +78,7 @@ impl Mpi {
         Ok(world)
     }
 
-    /// The machines of all ranks: to the first, and from there to all.
+    /// Gathers the machines of all ranks on the first, which broadcasts them.
     fn all_hosts(&self, patience: Duration) -> Result<Vec<String>> {
         let size = self.hosts.len();
         let mut all = vec![0; size * HOST_BYTES];
@@ -97,14 +97,14 @@ impl Mpi {
         Ok(all.chunks_exact(HOST_BYTES).map(text).collect())
     }
 
-    /// Asks until what was begun is done, or for too long.
+    /// Polls a started request until it completes or the time limit passes.
     fn wait(&self, request: *mut c_void, rank: usize, patience: Duration) -> Result<()> {
         if request.is_null() {
             return Err(not_started("there is no memory for a message"));
         }
         let (began, mut pause) = (Instant::now(), Duration::from_micros(10));
         loop {
-            // SAFETY: the request was begun by `send` or `receive`, and is not tested again once it is done.
+            // SAFETY: the request was started by `send` or `receive`, and is not tested again once it is done.
             if unsafe { knockout_mpi_is_done(request) } != 0 {
                 return Ok(());
             }

@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a rank is waited for beyond what this one itself needed, unless `KNOCKOUT_RANK_PATIENCE` is set. The others wait half as
+/// Time limit for another rank, beyond the time that this one needed, unless `KNOCKOUT_RANK_PATIENCE` is set. The others wait half as
 /// long again for the first rank as it does for them, so that its error names the missing rank.
 const PATIENCE: Duration = Duration::from_secs(18);
 /// Ranks do equal parts of a step, on machines that are not quite equal.
 const SLOWER: u32 = 4;
-/// How long the start of a rank may take: programs and datasets come from file systems that all ranks ask at once.
+/// Time limit for the start of a rank: all ranks load the program and the dataset at once.
 const START: Duration = Duration::from_mins(10);
 /// Longest message; a longer length is an error.
 const LONGEST_PART: usize = 64 << 20;
 
-/// The ranks of a run, as one of them sees the others.
+/// The ranks of a run, from the view of one of them.
 #[derive(Debug, Clone)]
 pub struct Ranks {
     world: Arc<dyn World>,
@@ -205,7 +205,7 @@ impl Ranks {
         self.clone().with_patience(patience)
     }
 
-    /// Talks to other ranks, for as long as they may need.
+    /// Sends or receives with the time limit that applies.
     fn exchange<T>(&self, talk: impl FnOnce(&dyn World, Duration) -> Result<T>) -> Result<T> {
         let mut met = self.shared.met.lock().unwrap_or_else(PoisonError::into_inner);
         let mut patience = self.patience.saturating_add(met.elapsed().saturating_mul(SLOWER));
@@ -260,7 +260,7 @@ fn collect(world: &dyn World, mine: &[u8], patience: Duration) -> Result<Option<
     Ok(Some(parts))
 }
 
-/// A length that another rank announced; one of another program may be anything.
+/// Checks a length that another rank announced; another program may announce anything.
 fn checked_length(rank: usize, length: [u8; 8]) -> Result<usize> {
     let found = u64::from_le_bytes(length) as usize;
     if found > LONGEST_PART { Err(wrong_length(rank, found, LONGEST_PART)) } else { Ok(found) }

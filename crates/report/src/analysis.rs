@@ -2,14 +2,14 @@
 
 use crate::job;
 use crate::modules;
-use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
+use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell};
 use crate::picture::{self, category_colour};
 use crate::sentence::{
     answers, autograd_wait, cut_files, launches, limit_word, sourced_finding, sourced_warning,
 };
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
-    Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, Share,
+    Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, TimeShare,
 };
 use std::fmt::Write as _;
 
@@ -138,19 +138,19 @@ fn findings(analysis: &Analysis) -> Section {
 }
 
 /// A cell with a time to sort by.
-fn time_cell(us: f64) -> Cell {
-    Cell::number(time(us), us)
+fn time_cell(us: f64) -> TableCell {
+    TableCell::number(time(us), us)
 }
 
-fn percent_cell(share: f64) -> Cell {
-    Cell::number(percent(share), share)
+fn percent_cell(share: f64) -> TableCell {
+    TableCell::number(percent(share), share)
 }
 
-fn count_cell(number: u64) -> Cell {
-    Cell::number(count(number), number as f64)
+fn count_cell(number: u64) -> TableCell {
+    TableCell::number(count(number), number as f64)
 }
 
-fn dash() -> Cell {
+fn dash() -> TableCell {
     "-".into()
 }
 
@@ -169,7 +169,7 @@ fn categories(analysis: &Analysis) -> Vec<Section> {
         for row in rows() {
             let colour = category_colour(analysis, &row.name);
             table.row([
-                Cell::coloured(&row.name, &colour),
+                TableCell::coloured(&row.name, &colour),
                 Bar::of(row.us / most, colour).into(),
                 time_cell(row.us),
                 percent_cell(row.share),
@@ -202,12 +202,12 @@ fn asleep(name: &str, side: &str) -> String {
 }
 
 /// A table of shares, with bars in the colours that `colour` returns.
-fn share_table(rows: &[Share], colour: impl Fn(&str) -> String) -> Table {
+fn share_table(rows: &[TimeShare], colour: impl Fn(&str) -> String) -> Table {
     let most = rows.iter().map(|row| row.share).fold(1e-9, f64::max);
     let columns = [Column::name(""), Column::bar(), Column::number("time"), Column::number("share")];
     Table::new(columns).limited(TOP, 2 * TOP).with_rows(rows.iter().take(MAX_ROWS).map(|row| {
         let bar = Bar::of(row.share / most, colour(&row.name));
-        [Cell::from(&row.name[..]), bar.into(), time_cell(row.us), percent_cell(row.share)]
+        [TableCell::from(&row.name[..]), bar.into(), time_cell(row.us), percent_cell(row.share)]
     }))
 }
 
@@ -236,7 +236,7 @@ fn steps(analysis: &Analysis) -> Option<Section> {
             time(summary.max_us)
         )
     };
-    let parts = |rows: &[Share]| {
+    let parts = |rows: &[TimeShare]| {
         let largest = rows.iter().take(3);
         largest
             .map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), time(row.us)))
@@ -257,9 +257,9 @@ fn steps(analysis: &Analysis) -> Option<Section> {
     let table = Table::new(columns).id("step-table").with_rows(longest.iter().map(|step| {
         let mark = if step.slow { "slow" } else { "" };
         [
-            Cell::from(&step.name[..]),
+            TableCell::from(&step.name[..]),
             time_cell(step.us),
-            Cell::from(mark),
+            TableCell::from(mark),
             limit_word(step.limit).into(),
             parts(&step.host).into(),
             parts(&step.device).into(),
@@ -301,11 +301,11 @@ fn operations(analysis: &Analysis) -> Vec<Section> {
         ];
         Table::new(columns).limited(TOP, 40).with_rows(rows.into_iter().map(|row| {
             [
-                Cell::from(&row.name[..]),
+                TableCell::from(&row.name[..]),
                 time_cell(row.self_us),
                 time_cell(row.total_us),
                 count_cell(row.count),
-                Cell::coloured(
+                TableCell::coloured(
                     shortened(&row.category, NAME_WIDTH),
                     category_colour(analysis, &row.category),
                 ),
@@ -340,7 +340,7 @@ fn python(analysis: &Analysis) -> Option<Section> {
     let table = Table::new(columns).id("python-table").limited(TOP, TOP).with_rows(
         analysis.python.iter().take(MAX_ROWS).map(|row| {
             [
-                Cell::from(&row.name[..]),
+                TableCell::from(&row.name[..]),
                 time_cell(row.us),
                 percent_cell(row.share),
                 time_cell(row.python_us),
@@ -422,14 +422,14 @@ fn streams(gpu: &Gpu) -> Table {
         let queue = gpu.queue_length.get(name);
         [
             // Some accelerators number streams, and no devices.
-            Cell::from(name.strip_prefix("None:").unwrap_or(name)),
+            TableCell::from(name.strip_prefix("None:").unwrap_or(name)),
             count_cell(row.events),
             time_cell(row.idle_us),
             time_cell(row.host_wait_us),
             time_cell(row.kernel_wait_us),
             time_cell(row.other_us),
-            queue.map_or_else(Cell::default, |q| Cell::number(format!("{:.2}", q.mean), q.mean)),
-            queue.map_or_else(Cell::default, |q| Cell::number(q.max.to_string(), q.max as f64)),
+            queue.map_or_else(TableCell::default, |q| TableCell::number(format!("{:.2}", q.mean), q.mean)),
+            queue.map_or_else(TableCell::default, |q| TableCell::number(q.max.to_string(), q.max as f64)),
         ]
     });
     Table::new(columns)
@@ -452,12 +452,12 @@ fn stragglers(analysis: &Analysis) -> Option<Section> {
     .id("rank-table")
     .with_rows(stragglers.ranks.iter().map(|row| {
         [
-            row.rank.map_or_else(dash, |rank| Cell::number(rank.to_string(), rank as f64)),
-            Cell::from(&row.file[..]),
+            row.rank.map_or_else(dash, |rank| TableCell::number(rank.to_string(), rank as f64)),
+            TableCell::from(&row.file[..]),
             time_or_dash(row.median_step_us),
             time_or_dash(row.compute_us),
             time_or_dash(row.communication_us),
-            Cell::number(row.slowest_in.to_string(), row.slowest_in as f64),
+            TableCell::number(row.slowest_in.to_string(), row.slowest_in as f64),
         ]
     }));
     let steps = Table::new([Column::name("step"), Column::number("slowest rank"), Column::number("spread")])
@@ -466,7 +466,7 @@ fn stragglers(analysis: &Analysis) -> Option<Section> {
         .with_rows(stragglers.steps.iter().map(|row| {
             let clear = if row.is_clear { "" } else { " (by less than 1 %)" };
             [
-                Cell::from(&row.name[..]),
+                TableCell::from(&row.name[..]),
                 format!("{}{clear}", row.slowest_rank).into(),
                 time_cell(row.spread_us),
             ]
@@ -491,7 +491,7 @@ fn lanes(analysis: &Analysis) -> Section {
             parts.map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), percent(row.share))).collect();
         let (busy, idle) = lane.work_and_rest_us();
         [
-            Cell::from(&lane.name[..]),
+            TableCell::from(&lane.name[..]),
             count_cell(lane.events),
             time_cell(busy),
             time_cell(idle),

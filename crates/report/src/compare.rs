@@ -1,11 +1,11 @@
 //! A comparison of two traces as a page: unlike conditions first, then the step, categories and operations.
 
 use crate::analysis::file_name;
-use crate::page::{Bar, Cell, Column, Mark, Medium, Page, Section, Table};
+use crate::page::{Bar, Column, Mark, Medium, Page, Section, Table, TableCell};
 use crate::sentence::trace_comparison_warning;
 use crate::units::{ratio, shortened, time};
-use knockout_analyze::{About, Comparison, ComparisonWarning, TimeUnit};
-use knockout_base::stats::{Difference, Row};
+use knockout_analyze::{TimeUnit, TraceComparison, TraceComparisonWarning, TraceQuantity};
+use knockout_base::stats::{ComparisonRow, DifferingCondition};
 
 const TOP: usize = 20;
 /// From this ratio on a sentence has a factor, not per cent.
@@ -13,24 +13,24 @@ const MANY_TIMES: f64 = 2.0;
 const NAME_WIDTH: usize = 64;
 
 /// Returns the unit of times: a step or a sample, or the whole trace where a side has no steps.
-pub(crate) fn unit(comparison: &Comparison) -> Unit {
+pub(crate) fn unit(comparison: &TraceComparison) -> TimedUnit {
     match comparison.per {
-        TimeUnit::Trace => Unit::WholeTrace,
-        TimeUnit::Step if comparison.samples_per_step.is_some() => Unit::Each("sample"),
-        TimeUnit::Step => Unit::Each("step"),
+        TimeUnit::Trace => TimedUnit::WholeTrace,
+        TimeUnit::Step if comparison.samples_per_step.is_some() => TimedUnit::Each("sample"),
+        TimeUnit::Step => TimedUnit::Each("step"),
     }
 }
 
 /// Unit of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum TimedUnit {
     /// One of many.
     Each(&'static str),
     /// The one there is.
     WholeTrace,
 }
 
-impl Unit {
+impl TimedUnit {
     /// With a word before it: `per step`, `of the whole trace`.
     fn phrase(self) -> String {
         match self {
@@ -49,7 +49,7 @@ impl Unit {
 }
 
 /// Describes the change of a step, and the largest changes.
-pub(crate) fn trace_headline(comparison: &Comparison) -> String {
+pub(crate) fn trace_headline(comparison: &TraceComparison) -> String {
     let whole = step_headline(comparison);
     match changed_most(comparison).filter(|_| comparison.unlike_ranks().is_none()) {
         Some(changed) => format!("{whole} {changed}"),
@@ -58,7 +58,7 @@ pub(crate) fn trace_headline(comparison: &Comparison) -> String {
 }
 
 /// Describes the change of a step.
-pub(crate) fn step_headline(comparison: &Comparison) -> String {
+pub(crate) fn step_headline(comparison: &TraceComparison) -> String {
     if let Some(ranks) = comparison.unlike_ranks() {
         return format!(
             "Not comparable: a has {} and b {}, and times are sums over ranks.",
@@ -67,7 +67,7 @@ pub(crate) fn step_headline(comparison: &Comparison) -> String {
         );
     }
     let text = headline(&comparison.rows, unit(comparison), comparison.comparable);
-    if comparison.warnings.contains(&ComparisonWarning::StepsInOneOnly) {
+    if comparison.warnings.contains(&TraceComparisonWarning::StepsInOneOnly) {
         return format!("Only one of the two has steps, so whole traces are compared. {text}");
     }
     text
@@ -78,13 +78,13 @@ fn ranks_of(number: &str) -> String {
 }
 
 /// Describes the largest changes; `None` without changes.
-pub(crate) fn changed_most(comparison: &Comparison) -> Option<String> {
+pub(crate) fn changed_most(comparison: &TraceComparison) -> Option<String> {
     let signed = |us: f64| format!("{}{}", if us < 0.0 { "−" } else { "+" }, time(us.abs()));
     let text = comparison.contributors.iter().map(|changed| {
         let what = match changed.about {
-            About::Host => format!("{} on the host", changed.name),
-            About::Device => format!("{} on the device", changed.name),
-            About::Step | About::Operation => {
+            TraceQuantity::Host => format!("{} on the host", changed.name),
+            TraceQuantity::Device => format!("{} on the device", changed.name),
+            TraceQuantity::Step | TraceQuantity::Operation => {
                 format!("the operation {}", shortened(&changed.name, NAME_WIDTH))
             }
         };
@@ -92,45 +92,45 @@ pub(crate) fn changed_most(comparison: &Comparison) -> Option<String> {
     });
     let text: Vec<String> = text.collect();
     let per = match unit(comparison) {
-        Unit::Each(unit) => format!(" per {unit}"),
-        Unit::WholeTrace => String::new(),
+        TimedUnit::Each(unit) => format!(" per {unit}"),
+        TimedUnit::WholeTrace => String::new(),
     };
     (!text.is_empty()).then(|| format!("What changed most{per}: {}.", text.join(", ")))
 }
 
 /// Headings of the tables of rows, with what they are about.
-pub(crate) fn headings(comparison: &Comparison) -> [(String, About); 3] {
+pub(crate) fn headings(comparison: &TraceComparison) -> [(String, TraceQuantity); 3] {
     let (unit, mean) = (unit(comparison), mean(comparison));
     let whole = match unit {
-        Unit::Each(unit) => format!("Per {unit} (median)"),
-        Unit::WholeTrace => "Whole trace, from the first to the last event".to_owned(),
+        TimedUnit::Each(unit) => format!("Per {unit} (median)"),
+        TimedUnit::WholeTrace => "Whole trace, from the first to the last event".to_owned(),
     };
     let unit = unit.phrase();
     [
-        (whole, About::Step),
-        (format!("Host time {unit} by category{mean}"), About::Host),
-        (format!("Device time {unit} by category{mean}"), About::Device),
+        (whole, TraceQuantity::Step),
+        (format!("Host time {unit} by category{mean}"), TraceQuantity::Host),
+        (format!("Device time {unit} by category{mean}"), TraceQuantity::Device),
     ]
 }
 
 /// Notes that times are means, where they are of several.
-fn mean(comparison: &Comparison) -> &'static str {
+fn mean(comparison: &TraceComparison) -> &'static str {
     match unit(comparison) {
-        Unit::Each(_) => " (mean)",
-        Unit::WholeTrace => "",
+        TimedUnit::Each(_) => " (mean)",
+        TimedUnit::WholeTrace => "",
     }
 }
 
 /// Heading of the operations in both.
-pub(crate) fn operations_heading(comparison: &Comparison) -> String {
+pub(crate) fn operations_heading(comparison: &TraceComparison) -> String {
     format!("Self time {} by operation{}", unit(comparison).phrase(), mean(comparison))
 }
 
 /// Renders the comparison as text.
-pub fn compare_text(comparison: &Comparison) -> String {
+pub fn compare_text(comparison: &TraceComparison) -> String {
     let bounds = match unit(comparison) {
-        Unit::Each(_) => ", with the bounds the spread over steps allows",
-        Unit::WholeTrace => "",
+        TimedUnit::Each(_) => ", with the bounds the spread over steps allows",
+        TimedUnit::WholeTrace => "",
     };
     let head = format!(
         "{}\n\na  {}\nb  {}\nratios are b / a{bounds}{}{}\n",
@@ -146,11 +146,11 @@ pub fn compare_text(comparison: &Comparison) -> String {
 }
 
 /// Renders the comparison as one HTML file.
-pub fn compare_html(comparison: &Comparison) -> String {
+pub fn compare_html(comparison: &TraceComparison) -> String {
     page(comparison).to_html()
 }
 
-fn page(comparison: &Comparison) -> Page {
+fn page(comparison: &TraceComparison) -> Page {
     let differing = if comparison.comparable {
         ""
     } else {
@@ -195,7 +195,10 @@ pub(crate) fn title(a: &str, b: &str) -> String {
 }
 
 /// Returns the section of unlike conditions, each with a remark.
-pub(crate) fn differences<'a>(rows: &[Difference], remark: &dyn Fn(&str) -> &'a str) -> Option<Section> {
+pub(crate) fn differences<'a>(
+    rows: &[DifferingCondition],
+    remark: &dyn Fn(&str) -> &'a str,
+) -> Option<Section> {
     let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text, 40) };
     let table = Table::new(["", "a", "b", ""].map(Column::text)).with_rows(
         rows.iter()
@@ -207,11 +210,11 @@ pub(crate) fn differences<'a>(rows: &[Difference], remark: &dyn Fn(&str) -> &'a 
 /// Returns the section of differences as bars from the middle: the whole first, then the largest.
 pub(crate) fn changes<'a, A: 'a>(
     id: &str,
-    whole: Option<&'a Row<A>>,
-    others: impl Iterator<Item = &'a Row<A>>,
+    whole: Option<&'a ComparisonRow<A>>,
+    others: impl Iterator<Item = &'a ComparisonRow<A>>,
 ) -> Option<Section> {
-    let by = |row: &Row<A>| row.b - row.a;
-    let mut rows: Vec<&Row<A>> = others.filter(|row| by(row) != 0.0).collect();
+    let by = |row: &ComparisonRow<A>| row.b - row.a;
+    let mut rows: Vec<&ComparisonRow<A>> = others.filter(|row| by(row) != 0.0).collect();
     rows.sort_by(|a, b| by(b).abs().total_cmp(&by(a).abs()));
     rows.truncate(10);
     rows.splice(..0, whole);
@@ -226,8 +229,8 @@ pub(crate) fn changes<'a, A: 'a>(
             };
             let bar = Bar { start, reference: Some(0.5), ..Bar::of(length, colour) };
             let sign = if by > 0.0 { "+" } else { "−" };
-            let text = Cell::number(format!("{sign}{}", time(by.abs())), by).marked(Some(mark));
-            [Cell::from(&row.name[..]), bar.into(), text]
+            let text = TableCell::number(format!("{sign}{}", time(by.abs())), by).marked(Some(mark));
+            [TableCell::from(&row.name[..]), bar.into(), text]
         }),
     );
     let note = "The whole first, then the largest differences: green is less time, red is more.";
@@ -235,7 +238,7 @@ pub(crate) fn changes<'a, A: 'a>(
 }
 
 /// Returns the section of how often names occur in the first steps of both.
-fn first_steps(comparison: &Comparison) -> Option<Section> {
+fn first_steps(comparison: &TraceComparison) -> Option<Section> {
     let first = comparison.first_step.as_ref()?;
     let (a, b) = first.iterations_control.first().zip(first.iterations_test.first())?;
     let ops = first.by_device.get("ALL")?.ops;
@@ -248,7 +251,7 @@ fn first_steps(comparison: &Comparison) -> Option<Section> {
 }
 
 /// Formats a ratio with its interval, or the observed range of few steps. Zero on both sides has no ratio.
-fn bounded<A>(row: &Row<A>) -> String {
+fn bounded<A>(row: &ComparisonRow<A>) -> String {
     if row.a == 0.0 && row.b == 0.0 {
         return "-".to_owned();
     }
@@ -258,20 +261,20 @@ fn bounded<A>(row: &Row<A>) -> String {
 }
 
 /// How many steps either side has, where the numbers differ.
-fn steps_of_sides(comparison: &Comparison) -> String {
+fn steps_of_sides(comparison: &TraceComparison) -> String {
     match comparison.step().map(|row| row.steps) {
         Some((a, b)) if a != b => format!("; a has {a} steps and b {b}"),
         _ => String::new(),
     }
 }
 
-/// The comparison in a sentence: what happened to the first row's time, and whether the bounds tell.
-pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> String {
+/// The comparison in a sentence: what happened to the first row's time, and whether the bounds exclude no change.
+pub(crate) fn headline<A>(rows: &[ComparisonRow<A>], unit: TimedUnit, comparable: bool) -> String {
     let Some((row, ratio)) = rows.first().and_then(|row| Some((row, row.ratio?))) else {
         return if comparable {
             match unit {
-                Unit::Each(unit) => format!("There is no {unit} in both to compare."),
-                Unit::WholeTrace => "There is no time in both to compare.".to_owned(),
+                TimedUnit::Each(unit) => format!("There is no {unit} in both to compare."),
+                TimedUnit::WholeTrace => "There is no time in both to compare.".to_owned(),
             }
         } else {
             "The two are not comparable, so there is no ratio: the differences are below.".to_owned()
@@ -289,7 +292,7 @@ pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> Stri
         _ => format!("{subject} takes {percent:.1} % less time than {object}"),
     };
     let sure = match (row.low, row.high) {
-        _ if unit == Unit::WholeTrace => " (without steps there is no spread to judge by)",
+        _ if unit == TimedUnit::WholeTrace => " (without steps there is no spread to judge by)",
         _ if !row.is_interval() => " (too few steps for an interval)",
         (Some(low), Some(high)) if low > 1.0 || high < 1.0 => ", beyond the spread of the steps",
         (Some(_), Some(_)) => ", which is within the spread of the steps",
@@ -303,7 +306,7 @@ pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> Stri
 pub(crate) fn rows_section<'a, A: 'a>(
     id: &str,
     heading: &str,
-    rows: impl Iterator<Item = &'a Row<A>>,
+    rows: impl Iterator<Item = &'a ComparisonRow<A>>,
 ) -> Option<Section> {
     let columns = [
         Column::name(""),
@@ -315,10 +318,10 @@ pub(crate) fn rows_section<'a, A: 'a>(
     let table = Table::new(columns).id(format!("{id}-table")).limited(TOP, 30).with_rows(rows.map(|row| {
         let by = row.b - row.a;
         [
-            Cell::from(&row.name[..]),
-            Cell::number(time(row.a), row.a),
-            Cell::number(time(row.b), row.b),
-            Cell::number(time(by), by),
+            TableCell::from(&row.name[..]),
+            TableCell::number(time(row.a), row.a),
+            TableCell::number(time(row.b), row.b),
+            TableCell::number(time(by), by),
             ratio_cell(row),
         ]
     }));
@@ -326,13 +329,13 @@ pub(crate) fn rows_section<'a, A: 'a>(
 }
 
 /// A ratio, marked where its whole interval is above or below 1 by more than two per cent.
-fn ratio_cell<A>(row: &Row<A>) -> Cell {
+fn ratio_cell<A>(row: &ComparisonRow<A>) -> TableCell {
     let mark = match (row.low, row.high) {
         (Some(low), _) if row.has_range() && low > 1.02 => Some(Mark::Bad),
         (_, Some(high)) if row.has_range() && high < 0.98 => Some(Mark::Good),
         _ => None,
     };
-    Cell::number(bounded(row), row.ratio.unwrap_or(f64::MAX)).marked(mark)
+    TableCell::number(bounded(row), row.ratio.unwrap_or(f64::MAX)).marked(mark)
 }
 
 #[cfg(test)]
@@ -343,7 +346,11 @@ mod tests {
     #[test]
     fn a_large_ratio_is_a_factor_not_per_cent() {
         let text = |b: f64| {
-            headline(&[Row::of("step", (), &[10.0], &[b], Middle::Median)], Unit::Each("step"), true)
+            headline(
+                &[ComparisonRow::of("step", (), &[10.0], &[b], Middle::Median)],
+                TimedUnit::Each("step"),
+                true,
+            )
         };
         assert!(
             text(1240.0).starts_with("A step of b takes 124 times as long as one of a"),
@@ -356,7 +363,8 @@ mod tests {
     #[test]
     fn long_names_are_cut_and_still_differ() {
         let name = |middle: char| format!("{}{middle}{}", "a".repeat(60), "b".repeat(60));
-        let rows = ['x', 'y'].map(|middle| Row::of(&name(middle), (), &[1.0], &[2.0], Middle::Mean));
+        let rows =
+            ['x', 'y'].map(|middle| ComparisonRow::of(&name(middle), (), &[1.0], &[2.0], Middle::Mean));
         let section = rows_section("operations", "Operations", rows.iter()).unwrap();
         let out = Page { sections: vec![section], ..Page::default() }.sections_to_text();
         let (x, y) = (out.lines().nth(3).unwrap(), out.lines().nth(4).unwrap());

@@ -6,7 +6,7 @@ use crate::sentence::{
 };
 use knockout_analyze::profile::experiment::{CellFindings, Experiment};
 use knockout_analyze::profile::{RunComparison, RunProfile};
-use knockout_analyze::{Analysis, Bound, Comparison, FileFindings, Sourced, Stragglers};
+use knockout_analyze::{Analysis, Bound, FileFindings, Sourced, Stragglers, TraceComparison};
 use serde::Serialize;
 
 /// A finding with its sentence.
@@ -52,7 +52,7 @@ pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
 }
 
 /// Returns the document of `trace compare`.
-pub fn compare_json(comparison: &Comparison) -> impl Serialize + '_ {
+pub fn compare_json(comparison: &TraceComparison) -> impl Serialize + '_ {
     ComparisonDocument {
         headline: crate::compare::trace_headline(comparison),
         findings: Warned {
@@ -66,7 +66,7 @@ pub fn compare_json(comparison: &Comparison) -> impl Serialize + '_ {
 struct ComparisonDocument<'a> {
     headline: String,
     #[serde(flatten)]
-    findings: Warned<'a, Comparison>,
+    findings: Warned<'a, TraceComparison>,
 }
 
 /// Findings with the sentences of their warnings.
@@ -212,14 +212,4 @@ struct DecisionDocument {
 /// Returns `yes` or `no`.
 pub(crate) fn answer(is_yes: bool) -> &'static str {
     if is_yes { "yes" } else { "no" }
-}
-
-/// Returns the findings of an experiment as sentences.
-pub fn insight_texts(experiment: &Experiment) -> Vec<String> {
-    experiment.findings.iter().map(insight).collect()
-}
-
-/// Returns the recommended next steps as sentences.
-pub fn next_step_texts(experiment: &Experiment) -> Vec<String> {
-    experiment.next_steps.iter().map(next_step).collect()
 }

@@ -1,6 +1,6 @@
 //! The ranks of a job on a page: who arrives last, who waits, and how fast the collectives are.
 
-use crate::page::{Cell, Chart, Column, Figure, HeatMap, Section, Series, Table};
+use crate::page::{Chart, Column, HeatMap, Plot, Section, Series, Table, TableCell};
 use crate::sentence::job_notes;
 use crate::units::{bytes, count, time};
 use knockout_analyze::{Analysis, CollectiveKind, CollectiveSummary, Job, JobRank};
@@ -50,13 +50,13 @@ fn ranks(job: &Job) -> Table {
         let clock = |value: fn(&knockout_analyze::ClockOffset) -> f64| {
             row.clock
                 .as_ref()
-                .map_or_else(|| "-".into(), |clock| Cell::number(time(value(clock)), value(clock)))
+                .map_or_else(|| "-".into(), |clock| TableCell::number(time(value(clock)), value(clock)))
         };
         [
-            Cell::from(rank_name(row, index)),
-            Cell::number(count(row.last_in), row.last_in as f64),
-            Cell::number(time(row.wait_us), row.wait_us),
-            Cell::number(time(row.others_waited_us), row.others_waited_us),
+            TableCell::from(rank_name(row, index)),
+            TableCell::number(count(row.last_in), row.last_in as f64),
+            TableCell::number(time(row.wait_us), row.wait_us),
+            TableCell::number(time(row.others_waited_us), row.others_waited_us),
             clock(|clock| clock.us),
             clock(|clock| clock.spread_us),
         ]
@@ -85,17 +85,18 @@ fn operations(job: &Job) -> Table {
     let columns =
         [Column::text("collective"), Column::text("group")].into_iter().chain(columns.map(Column::number));
     let rows = job.operations.iter().map(|row: &CollectiveSummary| {
-        let dash = || Cell::from("-");
-        let rate =
-            |value: Option<f64>| value.map_or_else(dash, |rate| Cell::number(format!("{rate:.2}"), rate));
+        let dash = || TableCell::from("-");
+        let rate = |value: Option<f64>| {
+            value.map_or_else(dash, |rate| TableCell::number(format!("{rate:.2}"), rate))
+        };
         [
-            Cell::from(operation_name(row.operation)),
-            if row.group.is_empty() { dash() } else { Cell::from(&row.group[..]) },
-            Cell::number(count(row.group_size), row.group_size as f64),
-            row.bytes.map_or_else(dash, |size| Cell::number(bytes(size), size as f64)),
-            Cell::number(count(row.count), row.count as f64),
-            Cell::number(time(row.wait_us), row.wait_us),
-            Cell::number(time(row.transfer_us), row.transfer_us),
+            TableCell::from(operation_name(row.operation)),
+            if row.group.is_empty() { dash() } else { TableCell::from(&row.group[..]) },
+            TableCell::number(count(row.group_size), row.group_size as f64),
+            row.bytes.map_or_else(dash, |size| TableCell::number(bytes(size), size as f64)),
+            TableCell::number(count(row.count), row.count as f64),
+            TableCell::number(time(row.wait_us), row.wait_us),
+            TableCell::number(time(row.transfer_us), row.transfer_us),
             rate(row.algorithm_gb_s),
             rate(row.bus_gb_s),
         ]
@@ -125,7 +126,7 @@ fn heat_map(job: &Job) -> HeatMap {
 }
 
 /// Returns the chart of arrivals: how long after the first rank each rank arrives at each collective.
-pub(crate) fn arrivals(analysis: &Analysis) -> Option<Figure> {
+pub(crate) fn arrivals(analysis: &Analysis) -> Option<Plot> {
     let job = analysis.job.as_ref().filter(|job| !job.longest.is_empty())?;
     let mean = |index: usize| {
         let all = job.longest.iter().filter_map(|found| found.arrival_us.get(index).copied().flatten());
@@ -149,7 +150,7 @@ pub(crate) fn arrivals(analysis: &Analysis) -> Option<Figure> {
     });
     let more =
         if left > 0 { format!("; {left} ranks that arrive earlier are not drawn") } else { String::new() };
-    Some(Figure::Chart(Chart {
+    Some(Plot::Chart(Chart {
         title: format!("Arrival after the first rank, ms{more}"),
         across: "collective".to_owned(),
         counts_whole: true,

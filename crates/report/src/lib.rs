@@ -48,9 +48,7 @@ pub mod units;
 pub use analysis::{analysis_html, analysis_text};
 pub use collapsed::collapsed;
 pub use compare::{compare_html, compare_text};
-pub use document::{
-    analysis_json, compare_json, experiment_json, insight_texts, next_step_texts, run_compare_json, run_json,
-};
+pub use document::{analysis_json, compare_json, experiment_json, run_compare_json, run_json};
 pub use experiment::{experiment_html, experiment_markdown, experiment_text};
 pub use logs::logs_text;
 pub use operators::{operators_compare_page, operators_page};

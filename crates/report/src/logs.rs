@@ -7,7 +7,7 @@ use knockout_analyze::logs::{
 };
 use std::fmt::Write as _;
 
-/// Figures of a part that are spelt out.
+/// Figures of a part that are written in full.
 const SHOWN: usize = 6;
 
 /// The document as text.
@@ -57,7 +57,7 @@ fn ratio_sentence(ratio: &LogRatio) -> String {
     text
 }
 
-/// A rate as people say it: below one iteration per second the inverse.
+/// Formats a rate as progress bars do: in seconds per iteration below one iteration per second.
 fn with_unit(it_per_s: f64) -> String {
     if it_per_s > 0.0 && it_per_s < 1.0 {
         format!("{:.2} s/it", 1.0 / it_per_s)

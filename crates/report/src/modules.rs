@@ -1,6 +1,6 @@
 //! Modules and annotations of a trace as a section: by name, and as a tree.
 
-use crate::page::{Bar, Cell, Column, Section, Table, colour};
+use crate::page::{Bar, Column, Section, Table, TableCell, colour};
 use crate::units::{count, percent, time};
 use knockout_analyze::{Analysis, ModuleRow};
 
@@ -78,15 +78,15 @@ fn table(analysis: &Analysis, of: &str) -> Table {
     Table::new(columns.into_iter().filter(|(_, is_shown)| *is_shown).map(|(column, _)| column))
 }
 
-fn cells(analysis: &Analysis, name: &str, row: &ModuleRow, longest: f64) -> Vec<Cell> {
+fn cells(analysis: &Analysis, name: &str, row: &ModuleRow, longest: f64) -> Vec<TableCell> {
     let (device, backward) = shown(analysis);
-    let time_cell = |us: f64| Cell::number(time(us), us);
-    let percent_cell = |share: f64| Cell::number(percent(share), share);
+    let time_cell = |us: f64| TableCell::number(time(us), us);
+    let percent_cell = |share: f64| TableCell::number(percent(share), share);
     let colour = colour(if row.is_module { "module" } else { "annotation" });
     let cells = [
-        (Cell::from(name), true),
+        (TableCell::from(name), true),
         (Bar::of(row.longest_us() / longest, colour).into(), true),
-        (Cell::number(count(row.calls), row.calls as f64), true),
+        (TableCell::number(count(row.calls), row.calls as f64), true),
         (time_cell(row.host_us), true),
         (time_cell(row.host_self_us), true),
         (time_cell(row.backward_host_us), backward),

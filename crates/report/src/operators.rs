@@ -1,6 +1,6 @@
 //! Tables of operations that PyTorch printed, alone and beside each other, as pages.
 
-use crate::page::{Bar, Cell, Column, Fact, Page, Section, Table};
+use crate::page::{Bar, Column, Fact, Page, Section, Table, TableCell};
 use crate::units::{count, percent, three, time};
 use knockout_analyze::operators::{OperatorComparison, OperatorTable};
 use knockout_base::stats::share;
@@ -54,19 +54,19 @@ pub fn operators_page(table: &OperatorTable) -> Page {
     let device = table.device.iter().map(|device| Column::number(format!("self {device}")));
     let columns = [Column::name("operation"), Column::bar()].into_iter().chain(numbers).chain(device);
     let rows = table.rows.iter().map(|row| {
-        let us = |us: f64| Cell::number(time(us), us);
+        let us = |us: f64| TableCell::number(time(us), us);
         let share = share(row.self_cpu_us, table.self_cpu_us);
         let mut cells = vec![
-            Cell::from(row.name.as_str()),
+            TableCell::from(row.name.as_str()),
             Bar::of(row.self_cpu_us / most, "var(--accent)").into(),
             us(row.self_cpu_us),
-            Cell::number(percent(share), share),
+            TableCell::number(percent(share), share),
             us(row.cpu_us),
             us(row.self_cpu_us / row.calls.max(1) as f64),
-            Cell::number(count(row.calls), row.calls as f64),
+            TableCell::number(count(row.calls), row.calls as f64),
         ];
         if table.device.is_some() {
-            cells.push(row.self_device_us.map_or_else(|| Cell::from("-"), us));
+            cells.push(row.self_device_us.map_or_else(|| TableCell::from("-"), us));
         }
         cells
     });
@@ -124,16 +124,17 @@ pub fn operators_compare_page(compared: &OperatorComparison) -> Page {
     }
     let columns = ["a", "b", "b - a", "b / a", "calls a", "calls b"].map(Column::number);
     let rows = compared.rows.iter().map(|row| {
-        let us = |us: Option<f64>| us.map_or_else(|| Cell::from("-"), |us| Cell::number(time(us), us));
+        let us =
+            |us: Option<f64>| us.map_or_else(|| TableCell::from("-"), |us| TableCell::number(time(us), us));
         let ratio = row.ratio();
         vec![
-            Cell::from(row.name.as_str()),
+            TableCell::from(row.name.as_str()),
             us(row.a_us),
             us(row.b_us),
-            Cell::number(signed(row.difference_us()), row.difference_us()),
-            ratio.map_or_else(|| Cell::from("-"), |ratio| Cell::number(three(ratio), ratio)),
-            Cell::number(three(row.calls.0), row.calls.0),
-            Cell::number(three(row.calls.1), row.calls.1),
+            TableCell::number(signed(row.difference_us()), row.difference_us()),
+            ratio.map_or_else(|| TableCell::from("-"), |ratio| TableCell::number(three(ratio), ratio)),
+            TableCell::number(three(row.calls.0), row.calls.0),
+            TableCell::number(three(row.calls.1), row.calls.1),
         ]
     });
     let table = Table::new([Column::name("operation")].into_iter().chain(columns));

@@ -38,7 +38,7 @@ pub struct TraceLine {
     pub span_us: f64,
     /// From the first to the last event without the profiler's own span.
     pub span_without_trace_cat_us: f64,
-    /// Only a part of it could be read, or values had to be mended.
+    /// Only a part of it could be read, or values had to be repaired.
     pub damaged: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Data of the interactive pictures, cut to a bounded size: timelines come in intervals, stacks and steps are cut to the largest.
 
 use crate::page::{Interactive, Medium, Section, colour};
-use knockout_analyze::{Analysis, Category, FileFindings, LaneStacks, Share, StackNode};
+use knockout_analyze::{Analysis, Category, FileFindings, LaneStacks, StackNode, TimeShare};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn coloured<'n>(names: impl Iterator<Item = &'n str>) -> Value {
 /// Returns the picture of the steps of a trace.
 pub(crate) fn steps(analysis: &Analysis) -> Interactive {
     let categories = Categories::of(analysis);
-    let parts = |rows: &[Share]| -> Value {
+    let parts = |rows: &[TimeShare]| -> Value {
         let known = rows.iter().take(8).filter_map(|row| Some((categories.number(&row.name)?, row.us)));
         known.map(|(category, us)| json!({"category": category, "us": us})).collect()
     };

@@ -2,8 +2,8 @@
 
 use crate::sentence::trace_warning;
 use crate::units::count;
-use knockout_analyze::Counts;
-use knockout_analyze::reference::{Category, Finding, Reference};
+use knockout_analyze::EventCounts;
+use knockout_analyze::reference::{Reference, ReferenceCategory, ReferenceFinding};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -53,7 +53,7 @@ fn render_operations(reference: &Reference, out: &mut String) -> std::fmt::Resul
     for time in reference.categories().iter().take(5) {
         let mut largest =
             operations.iter().filter(|operation| operation.category == time.category).take(10).peekable();
-        if time.category == Category::Other || largest.peek().is_none() {
+        if time.category == ReferenceCategory::Other || largest.peek().is_none() {
             continue;
         }
         writeln!(out, "\n--- {} ---", time.category.name().to_uppercase().replace('_', " "))?;
@@ -66,15 +66,15 @@ fn render_operations(reference: &Reference, out: &mut String) -> std::fmt::Resul
 }
 
 fn render_bottlenecks(reference: &Reference, out: &mut String) -> std::fmt::Result {
-    const ROWS: [(&str, Category); 8] = [
-        ("Data Loading:", Category::DataLoading),
-        ("Graph Processing:", Category::GraphProcessing),
-        ("Model Forward:", Category::ModelForward),
-        ("Loss Computation:", Category::LossComputation),
-        ("Backward Pass:", Category::Backward),
-        ("DDP Communication:", Category::DdpCommunication),
-        ("Optimizer:", Category::Optimizer),
-        ("CUDA Kernels:", Category::CudaKernels),
+    const ROWS: [(&str, ReferenceCategory); 8] = [
+        ("Data Loading:", ReferenceCategory::DataLoading),
+        ("Graph Processing:", ReferenceCategory::GraphProcessing),
+        ("Model Forward:", ReferenceCategory::ModelForward),
+        ("Loss Computation:", ReferenceCategory::LossComputation),
+        ("Backward Pass:", ReferenceCategory::Backward),
+        ("DDP Communication:", ReferenceCategory::DdpCommunication),
+        ("Optimizer:", ReferenceCategory::Optimizer),
+        ("CUDA Kernels:", ReferenceCategory::CudaKernels),
     ];
     heading(out, "BOTTLENECK ANALYSIS")?;
     let categories = reference.categories();
@@ -92,34 +92,34 @@ fn render_bottlenecks(reference: &Reference, out: &mut String) -> std::fmt::Resu
 }
 
 /// Mark, title and the rule that fired.
-fn words(finding: Finding) -> (&'static str, String, &'static str) {
+fn words(finding: ReferenceFinding) -> (&'static str, String, &'static str) {
     const WARN: &str = "⚠️";
     let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     match finding {
-        Finding::DataLoading(share) => (
+        ReferenceFinding::DataLoading(share) => (
             WARN,
             format!("DATA LOADING BOTTLENECK ({})", percent(share)),
             "data_loading takes more than 15% of the sum",
         ),
-        Finding::GraphProcessing(share) => (
+        ReferenceFinding::GraphProcessing(share) => (
             WARN,
             format!("GRAPH PROCESSING BOTTLENECK ({})", percent(share)),
             "graph_processing takes more than 10% of the sum",
         ),
-        Finding::Communication(share) => (
+        ReferenceFinding::Communication(share) => (
             WARN,
             format!("DDP COMMUNICATION BOTTLENECK ({})", percent(share)),
             "ddp_communication takes more than 15% of the sum",
         ),
-        Finding::CpuOverhead { cpu, gpu } => (
+        ReferenceFinding::CpuOverhead { cpu, gpu } => (
             WARN,
             format!("CPU OVERHEAD ({} CPU vs {} GPU)", percent(cpu), percent(gpu)),
             "data, graph, forward and backward together take more than twice cuda_kernels",
         ),
-        Finding::GpuBound(share) => {
+        ReferenceFinding::GpuBound(share) => {
             ("✅", format!("GPU BOUND ({})", percent(share)), "cuda_kernels takes more than half of the sum")
         }
-        Finding::DataLoadingOptimized(share) => (
+        ReferenceFinding::DataLoadingOptimized(share) => (
             "✅",
             format!("DATA LOADING OPTIMIZED ({})", percent(share)),
             "data_loading and graph_processing take less than 5% each",
@@ -127,19 +127,19 @@ fn words(finding: Finding) -> (&'static str, String, &'static str) {
     }
 }
 
-fn description(category: Category) -> &'static str {
+fn description(category: ReferenceCategory) -> &'static str {
     match category {
-        Category::DataLoading => "Loaders, batches, workers",
-        Category::GraphProcessing => "Subgraphs and masks",
-        Category::DdpCommunication => "Between processes",
-        Category::ModelForward => "Forward pass",
-        Category::LossComputation => "Losses",
-        Category::Backward => "Backward pass",
-        Category::Optimizer => "Optimizer and whole steps",
-        Category::Memory => "Allocation",
-        Category::TensorOps => "Tensor operations (aten::)",
-        Category::CudaKernels => "Kernels and launches",
-        Category::Other => "No rule matched",
+        ReferenceCategory::DataLoading => "Loaders, batches, workers",
+        ReferenceCategory::GraphProcessing => "Subgraphs and masks",
+        ReferenceCategory::DdpCommunication => "Between processes",
+        ReferenceCategory::ModelForward => "Forward pass",
+        ReferenceCategory::LossComputation => "Losses",
+        ReferenceCategory::Backward => "Backward pass",
+        ReferenceCategory::Optimizer => "Optimizer and whole steps",
+        ReferenceCategory::Memory => "Allocation",
+        ReferenceCategory::TensorOps => "Tensor operations (aten::)",
+        ReferenceCategory::CudaKernels => "Kernels and launches",
+        ReferenceCategory::Other => "No rule matched",
     }
 }
 
@@ -216,7 +216,7 @@ struct EventCategoryRow {
     count: u64,
 }
 
-/// `self_us` is null: the reference's rules know no self time.
+/// `self_us` is null: the reference's rules have no self time.
 #[derive(Debug, Serialize)]
 struct OperationRow {
     name: String,
@@ -230,7 +230,7 @@ struct OperationRow {
 pub fn reference_json(reference: &Reference) -> ReferenceDocument {
     let micros = |nanos: u128| nanos as f64 / 1000.0;
     let files = &reference.files;
-    let sum = |of: fn(&knockout_analyze::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
+    let sum = |of: fn(&knockout_analyze::EventCounts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
     let mut events_by_ph = std::collections::BTreeMap::new();
     for (phase, count) in files.iter().flat_map(|file| file.counts.by_phase()) {
         *events_by_ph.entry(phase).or_insert(0) += count;
@@ -251,7 +251,7 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
             .collect(),
         events: reference.events(),
         events_by_ph,
-        complete_events: sum(Counts::complete),
+        complete_events: sum(EventCounts::complete),
         complete_with_positive_dur: sum(|counts| counts.positive),
         complete_with_zero_dur: sum(|counts| counts.zero),
         complete_with_negative_dur: sum(|counts| counts.negative),

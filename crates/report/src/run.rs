@@ -1,7 +1,7 @@
 //! A measured run and a comparison of runs as pages: phases, steps, memory, layers, the flame graph, conditions.
 
-use crate::compare::{Unit, changes, differences, headline, rows_section, title};
-use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table, colour};
+use crate::compare::{TimedUnit, changes, differences, headline, rows_section, title};
+use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::units::{bytes, count, percent, rate, time};
@@ -165,7 +165,7 @@ fn phase_table(rows: &[PhaseRow]) -> Table {
         Column::number("memory after").wide_only(),
     ];
     let most = rows.iter().map(|row| row.wall_s.max(row.spread.high_quartile_s)).fold(1e-15, f64::max);
-    let time = |value: f64| Cell::number(seconds(value), value);
+    let time = |value: f64| TableCell::number(seconds(value), value);
     Table::new(columns).with_rows(rows.iter().map(|row| {
         let (low, high) = (row.spread.low_quartile_s, row.spread.high_quartile_s);
         let bar = Bar {
@@ -173,20 +173,20 @@ fn phase_table(rows: &[PhaseRow]) -> Table {
             ..Bar::of(row.wall_s / most, colour(&row.name))
         };
         [
-            Cell::from(&row.name[..]),
+            TableCell::from(&row.name[..]),
             bar.into(),
             time(row.wall_s),
-            Cell::number(percent(row.share), row.share),
+            TableCell::number(percent(row.share), row.share),
             time(row.wall_s_per_sample),
             time(row.spread.median_s),
-            Cell::number(format!("{} to {}", seconds(low), seconds(high)), high),
-            row.rss_bytes.map_or_else(Cell::default, |rss| Cell::number(bytes(rss), rss as f64)),
+            TableCell::number(format!("{} to {}", seconds(low), seconds(high)), high),
+            row.rss_bytes.map_or_else(TableCell::default, |rss| TableCell::number(bytes(rss), rss as f64)),
         ]
     }))
 }
 
 fn comparison_headline(comparison: &RunComparison) -> String {
-    headline(&comparison.rows, Unit::Each("sample"), comparison.comparable)
+    headline(&comparison.rows, TimedUnit::Each("sample"), comparison.comparable)
 }
 
 fn comparison_sections(comparison: &RunComparison, prefix: &str) -> Vec<Section> {

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p knockout-trace --example totals -- TRACE [THREADS] [BLOCK_KIB] [args]`
 
-use knockout_trace::{ArgKey, ArgSet, Event, ReadOptions, Sink, read};
+use knockout_trace::{ArgKey, ArgSet, ReadOptions, Sink, TraceEvent, read};
 use std::fs::File;
 use std::num::NonZeroUsize;
 
@@ -20,7 +20,7 @@ impl Sink for Totals {
         self.wants
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         if let Some((start, end)) = event.span() {
             self.spans += 1;
             self.nanos += i128::from(end) - i128::from(start);

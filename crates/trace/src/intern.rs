@@ -1,6 +1,6 @@
 //! Interning of byte strings: each distinct one gets a small number.
 
-/// Numbers distinct byte strings 0, 1, 2 … in the order they first come.
+/// Numbers distinct byte strings 0, 1, 2 … in the order of first occurrence.
 #[derive(Debug)]
 pub(crate) struct ByteTable {
     /// All strings, one after the other.
@@ -10,12 +10,12 @@ pub(crate) struct ByteTable {
     hashes: Vec<u32>,
     /// Open addressing: number + 1, or 0 for a free slot. Its length is a power of two.
     slots: Vec<u32>,
-    /// The string met last with a given look, as number + 1: most come again and again, and a look at a few bytes and
-    /// one comparison spare the hash over all of them.
+    /// The last string with each value of [`glance`], as number + 1: most strings repeat, and a few bytes and one comparison spare the
+    /// hash over all of them.
     recent: Vec<u32>,
 }
 
-/// Looks told apart by [`glance`].
+/// Number of values of [`glance`].
 const LOOKS: usize = 1 << 10;
 
 impl ByteTable {
@@ -44,7 +44,7 @@ impl ByteTable {
         self.probe(bytes, hash(bytes)).ok()
     }
 
-    /// The number of `bytes`, and whether this call gave it out.
+    /// Returns the number of `bytes`, and whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, bytes: &[u8]) -> (u32, Novelty) {
         let look = glance(bytes);

@@ -1,17 +1,17 @@
-//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer, and a recorder of
-//! our own.
+//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a reader that handles damage, a writer, and a
+//! recorder.
 //!
-//! [`read`] takes bytes, plain or packed (gzip, zstd, xz, bzip2, zip), and hands every event in file order to a [`Sink`]. Texts come as
-//! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, small numbers fit for indexing tables; the tables themselves
-//! are in the [`Outcome`]. Times are whole nanoseconds, parsed from the decimal text, never through a float.
+//! [`read`] takes bytes, plain or packed (gzip, zstd, xz, bzip2, zip), and delivers every event in file order to a [`Sink`]. Texts are
+//! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, which are indices of tables; the tables
+//! are in the [`ReadOutcome`]. Times are whole nanoseconds, parsed from the decimal text, never through a float.
 //!
 //! ```
-//! use knockout_trace::{Event, ReadOptions, Sink, read};
+//! use knockout_trace::{TraceEvent, ReadOptions, Sink, read};
 //!
 //! #[derive(Default)]
 //! struct Busy { nanos: i64 }
 //! impl Sink for Busy {
-//!     fn event(&mut self, event: &Event<'_>) {
+//!     fn event(&mut self, event: &TraceEvent<'_>) {
 //!         if let Some((start, end)) = event.span() {
 //!             self.nanos += end - start;
 //!         }
@@ -47,20 +47,20 @@ mod recorder;
 mod write;
 
 pub use format::{
-    ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Event, Id, Irregularity, IrregularityKind,
-    Lane, LaneId, Lanes, Packing, Phase, ReadError, Skipped, Symbol, Symbols,
+    ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Id, Irregularity, IrregularityKind, Lane,
+    LaneId, LaneTable, Packing, Phase, ReadError, Skipped, Symbol, Symbols, TraceEvent,
 };
-pub use read::{CONVERTED, Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
+pub use read::{CONVERTED, ReadOptions, ReadOutcome, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, Written,
 };
-pub use write::{Span, TraceWriter};
+pub use write::{TraceSpan, TraceWriter};
 
-/// Ends of the names that traces have.
+/// File name extensions of traces.
 const TRACE_NAMES: [&str; 6] = [".json", ".json.gz", ".json.zst", ".json.xz", ".json.bz2", ".json.zip"];
 
-/// Whether a file is named as traces are, in any case.
+/// Returns whether a file has the extension of a trace, without regard to case.
 pub fn is_trace_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     TRACE_NAMES.iter().any(|end| name.ends_with(end))

@@ -1,4 +1,4 @@
-//! Writes Chrome traces that Perfetto, `chrome://tracing` and this crate's own reader open. Knows nothing of files.
+//! Writes Chrome traces that Perfetto, `chrome://tracing` and this crate's own reader open. Independent of files.
 
 use serde_json::Value;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ pub struct TraceWriter<W: Write> {
 
 /// A span to write.
 #[derive(Clone, Copy, Debug)]
-pub struct Span<'a> {
-    /// Name of what ran.
+pub struct TraceSpan<'a> {
+    /// Name of the operation.
     pub name: &'a str,
     /// Category: the `cat` of the trace.
     pub category: &'a str,
@@ -25,7 +25,7 @@ pub struct Span<'a> {
     pub start_nanos: i64,
     /// Duration in nanoseconds.
     pub duration_nanos: i64,
-    /// More about it, as (name, value).
+    /// Arguments, as (name, value).
     pub args: &'a [(&'a str, Value)],
 }
 
@@ -54,7 +54,7 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Writes a complete event. Times are written in microseconds with three decimals, so that none is lost.
-    pub fn span(&mut self, span: &Span<'_>) -> io::Result<()> {
+    pub fn span(&mut self, span: &TraceSpan<'_>) -> io::Result<()> {
         self.separate()?;
         write!(
             self.out,
@@ -83,7 +83,7 @@ impl<W: Write> TraceWriter<W> {
         )
     }
 
-    /// Writes something without duration.
+    /// Writes an instant.
     pub fn instant(
         &mut self,
         name: &str,
@@ -121,7 +121,7 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(b"}")
     }
 
-    /// Ends the trace with the document's own fields and gives the output back, not yet flushed.
+    /// Ends the trace with the document's own fields and returns the output, not yet flushed.
     pub fn finish<'v>(mut self, fields: impl Iterator<Item = (&'v str, &'v Value)>) -> io::Result<W> {
         self.out.write_all(b"\n]")?;
         for (key, value) in fields {
@@ -141,12 +141,12 @@ fn micros(nanos: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Event, ReadOptions, Sink, read};
+    use crate::{ReadOptions, Sink, TraceEvent, read};
 
     #[derive(Default)]
     struct Keep(Vec<(String, Option<(i64, i64)>)>);
     impl Sink for Keep {
-        fn event(&mut self, event: &Event<'_>) {
+        fn event(&mut self, event: &TraceEvent<'_>) {
             self.0.push((event.symbols.text(event.name).to_owned(), event.span()));
         }
     }
@@ -156,7 +156,7 @@ mod tests {
         let mut writer = TraceWriter::new(Vec::new()).unwrap();
         writer.label("process_name", 1, 0, "knockout").unwrap();
         let args = [("samples", Value::from(28))];
-        let span = Span {
+        let span = TraceSpan {
             name: "forward \"é\"\n",
             category: "model",
             pid: 1,
@@ -166,7 +166,7 @@ mod tests {
             args: &args,
         };
         writer.span(&span).unwrap();
-        writer.span(&Span { start_nanos: -1, duration_nanos: 2, args: &[], ..span }).unwrap();
+        writer.span(&TraceSpan { start_nanos: -1, duration_nanos: 2, args: &[], ..span }).unwrap();
         let fields = [("schemaVersion", Value::from(1))];
         let text = writer.finish(fields.iter().map(|(key, value)| (*key, value))).unwrap();
         let mut keep = Keep::default();

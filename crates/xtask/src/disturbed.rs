@@ -207,7 +207,7 @@ fn train(try_: &mut Try<'_>) -> Verdict {
     let metrics = |folder: &Path| -> Result<String, String> {
         let path = folder.join("metrics.jsonl");
         let lines = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // How long an epoch took is told last, and no two runs share it.
+        // The duration of an epoch is printed last and differs between runs.
         Ok(lines.lines().map(|line| line.split(",\"times\":").next().unwrap_or(line)).collect())
     };
     if metrics(&folder.join("run"))? != metrics(&reference)? {

@@ -44,7 +44,7 @@ pub struct CodeFigures {
     /// Lines of the Python extension's Rust code.
     pub lines_of_python: LineCounts,
     /// Lengths of functions outside of tests.
-    pub functions: Functions,
+    pub functions: FunctionLengths,
 }
 
 /// Lines that are not blank.
@@ -85,7 +85,7 @@ impl LineCounts {
 
 /// Lengths of functions in lines, from the signature to the closing brace.
 #[derive(Default, Serialize)]
-pub struct Functions {
+pub struct FunctionLengths {
     /// Number of functions with a body.
     pub count: usize,
     /// Median length.
@@ -162,7 +162,7 @@ impl CodeFigures {
         }
         names.retain(|_, count| *count > 1);
         figures.repeated_type_names = names;
-        figures.functions = Functions::of(functions);
+        figures.functions = FunctionLengths::of(functions);
         let python = repo.join("python");
         if python.join("Cargo.toml").exists() {
             figures.lines_of_python = python_lines(repo, &python)?;
@@ -176,7 +176,7 @@ impl CodeFigures {
     }
 }
 
-impl Functions {
+impl FunctionLengths {
     fn of(mut functions: Vec<LongFunction>) -> Self {
         functions.sort_by(|a, b| b.cmp(a));
         let median = functions.get(functions.len() / 2).map_or(0, |function| function.lines);

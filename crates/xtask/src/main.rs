@@ -18,7 +18,7 @@ mod settings;
 mod words;
 
 use disturb::Disturbance;
-use program::{Home, Program};
+use program::{Home, TestedProgram};
 use random::Random;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -129,7 +129,7 @@ fn figures(mut args: impl Iterator<Item = String>) -> Result<(), String> {
 
 /// Alternates the attacks until the time is over and returns the number of findings.
 fn attack(options: &TaskOptions) -> Result<usize, String> {
-    let program = Program::new(&options.program)?;
+    let program = TestedProgram::new(&options.program)?;
     let home = Home::make(program)?;
     import::check_sound(&home)?;
     let attacks: Vec<&Attack> = ATTACKS

@@ -13,7 +13,7 @@ const MOST_TIME: Duration = Duration::from_mins(10);
 /// Address space in KiB; what needs more was not refused in time.
 const MOST_MEMORY_KIB: u64 = 12 << 20;
 
-pub(crate) struct Program {
+pub(crate) struct TestedProgram {
     path: PathBuf,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Ended {
     pub(crate) said: String,
 }
 
-impl Program {
+impl TestedProgram {
     pub(crate) fn new(path: &Path) -> Result<Self, String> {
         let path = fs::canonicalize(path).map_err(|error| {
             format!("{}: {error}; build it with: cargo build -p knockout", path.display())
@@ -130,7 +130,7 @@ fn cut(text: &str) -> String {
 
 /// A folder with a dataset, a store, a trained run and traces that are sound.
 pub(crate) struct Home {
-    pub(crate) program: Program,
+    pub(crate) program: TestedProgram,
     folder: tempfile::TempDir,
 }
 
@@ -186,7 +186,7 @@ pub(crate) const BENCHMARK: [&str; 11] = [
 ];
 
 impl Home {
-    pub(crate) fn make(program: Program) -> Result<Self, String> {
+    pub(crate) fn make(program: TestedProgram) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let home = Self { program, folder };
         let make = |args: &[&str]| home.program.expect(home.path(), args, &[0]).map(drop);

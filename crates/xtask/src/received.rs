@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A folder that is received, and a command that reads or writes it.
-struct Received {
+struct ReceivedFolder {
     name: &'static str,
     copied: &'static str,
     args: &'static [&'static str],
@@ -18,33 +18,33 @@ struct Received {
     sealed: fn(&str) -> bool,
 }
 
-const RECEIVED: [Received; 9] = [
-    Received {
+const RECEIVED: [ReceivedFolder; 9] = [
+    ReceivedFolder {
         name: "a dataset, data show",
         copied: "tiny",
         args: &["data", "show", "tiny"],
         sealed: |name| name == "dataset.toml",
     },
-    Received {
+    ReceivedFolder {
         name: "a dataset, data verify",
         copied: "tiny",
         args: &["data", "verify", "tiny", "-q"],
         sealed: |name| name == "dataset.toml",
     },
-    Received {
+    ReceivedFolder {
         name: "a run, evaluate",
         copied: "run",
         args: &["evaluate", "run", "-q", "--resamples", "5"],
         sealed: |name| ["manifest.json", "config.toml", "overrides.txt", "metrics.jsonl"].contains(&name),
     },
-    Received { name: "a run, runs", copied: "run", args: &["runs", "."], sealed: |_| false },
-    Received {
+    ReceivedFolder { name: "a run, runs", copied: "run", args: &["runs", "."], sealed: |_| false },
+    ReceivedFolder {
         name: "a run, train --resume",
         copied: "run",
         args: &["train", "--resume", "run", "-q", "--max-steps", "33"],
         sealed: |name| ["manifest.json", "config.toml"].contains(&name),
     },
-    Received {
+    ReceivedFolder {
         name: "a run, train --on-residuals-of",
         copied: "run",
         args: &[
@@ -63,14 +63,19 @@ const RECEIVED: [Received; 9] = [
         ],
         sealed: |name| ["manifest.json", "config.toml"].contains(&name),
     },
-    Received { name: "predictions, predict", copied: "hits", args: &PREDICT, sealed: |_| false },
-    Received {
+    ReceivedFolder { name: "predictions, predict", copied: "hits", args: &PREDICT, sealed: |_| false },
+    ReceivedFolder {
         name: "a benchmark, benchmark",
         copied: "benchmark",
         args: &BENCHMARK,
         sealed: |name| name.ends_with("/additive-ridge.json"),
     },
-    Received { name: "a sweep, sweep", copied: "sweep", args: &SWEEP, sealed: |name| name == "sweep.json" },
+    ReceivedFolder {
+        name: "a sweep, sweep",
+        copied: "sweep",
+        args: &SWEEP,
+        sealed: |name| name == "sweep.json",
+    },
 ];
 
 const PRECIOUS: &str = "precious";
@@ -80,7 +85,7 @@ pub(crate) fn once(home: &Home, random: &mut Random) -> (&'static str, Verdict) 
     (received.name, try_once(home, random, received))
 }
 
-fn try_once(home: &Home, random: &mut Random, received: &Received) -> Verdict {
+fn try_once(home: &Home, random: &mut Random, received: &ReceivedFolder) -> Verdict {
     let scratch = home.scratch()?;
     let folder = scratch.path();
     let failed = |error: std::io::Error| error.to_string();

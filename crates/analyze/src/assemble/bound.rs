@@ -4,10 +4,10 @@ use super::heaviest::{Heaviest, heaviest_path};
 use crate::attribute::Attributed;
 use crate::attribute::device_state::DeviceState;
 use crate::attribute::lane::LaneResult;
-use crate::attribute::parts::{Part, PartNanos};
+use crate::attribute::parts::{PartNanos, StepPart};
 use crate::attribute::tree::Node;
 use crate::collect::id::CategoryId;
-use crate::collect::kind::{Kind, Work};
+use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::Side;
 use crate::collect::rules::{Role, words};
 use crate::findings::{Bound, Limit, TimeParts};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const NAMED: f64 = 0.05;
 
 /// The parts of the time of a file.
-pub(crate) struct Times<'a> {
+pub(crate) struct FileTimes<'a> {
     /// Of each step.
     pub(crate) steps: Vec<TimeParts>,
     /// Of all steps together, or of the whole trace without steps.
@@ -30,7 +30,7 @@ pub(crate) struct Times<'a> {
 }
 
 /// Returns the parts of the time of a file.
-pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> Times<'a> {
+pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> FileTimes<'a> {
     let steps = &parts.steps.steps;
     let lane_of = |lane| parts.lanes.iter().find(|own| own.lane == lane && own.parts.len() == steps.len());
     let threads = communicating_threads(parts);
@@ -54,7 +54,7 @@ pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> Times<'a> {
             *total = total.saturating_add(*own);
         }
     }
-    Times { steps: by_step.iter().map(time_parts).collect(), all: time_parts(&nanos), nanos, main }
+    FileTimes { steps: by_step.iter().map(time_parts).collect(), all: time_parts(&nanos), nanos, main }
 }
 
 /// Returns the lane that launches most, else the one that works most, among those of the host.
@@ -79,15 +79,15 @@ fn launching_lane<'a>(parts: &'a Attributed<'_>) -> Option<&'a LaneResult> {
 fn whole(parts: &Attributed<'_>, lane: Option<&LaneResult>) -> PartNanos {
     let mut nanos = lane.and_then(|lane| lane.parts.first()).copied().unwrap_or_default();
     for (part, state) in [
-        (Part::Compute, DeviceState::Computing),
-        (Part::Communication, DeviceState::Communicating),
-        (Part::Copies, DeviceState::Copying),
-        (Part::Profiler, DeviceState::Profiling),
+        (StepPart::Compute, DeviceState::Computing),
+        (StepPart::Communication, DeviceState::Communicating),
+        (StepPart::Copies, DeviceState::Copying),
+        (StepPart::Profiler, DeviceState::Profiling),
     ] {
         nanos[part as usize] = parts.states.nanos(state);
     }
     let window = parts.totals.work_window.map_or(0, |(start, end)| end - start);
-    nanos[Part::Unrecorded as usize] = (window - nanos.iter().sum::<i64>()).max(0);
+    nanos[StepPart::Unrecorded as usize] = (window - nanos.iter().sum::<i64>()).max(0);
     nanos
 }
 
@@ -112,38 +112,39 @@ fn with_other_threads(parts: &Attributed<'_>, step: usize, threads: i64, mut nan
     };
     let all: i64 = of_step.enumerate().filter(is_communication).map(|(_, nanos)| nanos).sum();
     // Threads that communicate at once are waited for once: the mean of them is the least it can be.
-    let others = (all - nanos[Part::HostCommunication as usize]).max(0) / threads;
-    let moved = others.min(nanos[Part::Unnamed as usize]);
-    nanos[Part::Unnamed as usize] -= moved;
-    nanos[Part::HostCommunication as usize] += moved;
+    let others = (all - nanos[StepPart::HostCommunication as usize]).max(0) / threads;
+    let moved = others.min(nanos[StepPart::Unnamed as usize]);
+    nanos[StepPart::Unnamed as usize] -= moved;
+    nanos[StepPart::HostCommunication as usize] += moved;
     nanos
 }
 
 fn time_parts(nanos: &PartNanos) -> TimeParts {
-    let of = |part: Part| us(nanos[part as usize]);
+    let of = |part: StepPart| us(nanos[part as usize]);
     TimeParts {
-        compute_us: of(Part::Compute),
-        communication_us: of(Part::Communication) + of(Part::HostCommunication),
-        copies_us: of(Part::Copies),
-        data_loading_us: of(Part::Data),
-        synchronisation_us: of(Part::Synchronisation),
-        launch_us: of(Part::Launch),
-        host_us: of(Part::Host) + of(Part::Unnamed),
-        profiler_us: of(Part::Profiler),
-        unrecorded_us: of(Part::Unrecorded),
+        compute_us: of(StepPart::Compute),
+        communication_us: of(StepPart::Communication) + of(StepPart::HostCommunication),
+        copies_us: of(StepPart::Copies),
+        data_loading_us: of(StepPart::Data),
+        synchronisation_us: of(StepPart::Synchronisation),
+        launch_us: of(StepPart::Launch),
+        host_us: of(StepPart::Host) + of(StepPart::Unnamed),
+        profiler_us: of(StepPart::Profiler),
+        unrecorded_us: of(StepPart::Unrecorded),
     }
 }
 
-/// Returns what a file is bound by.
-pub(crate) fn bound(parts: &Attributed<'_>, times: &Times<'_>) -> Bound {
+/// Returns the bound of a file.
+pub(crate) fn bound(parts: &Attributed<'_>, times: &FileTimes<'_>) -> Bound {
     let has_device = parts.has_device();
     let total_us = times.all.total_us();
     let (limit, cause, confidence) = times.all.limit(has_device);
-    let busy = [Part::Compute, Part::Communication, Part::Copies].map(|part| us(times.nanos[part as usize]));
+    let busy = [StepPart::Compute, StepPart::Communication, StepPart::Copies]
+        .map(|part| us(times.nanos[part as usize]));
     let window_us = us(parts.totals.work_window.map_or(0, |(start, end)| end - start));
     let naming = Naming { parts, times, total_us, cause };
-    let Names { largest, module, operation } = naming.names(limit);
-    // Without a device everything is the host's, so the answer is its largest phase.
+    let CauseNames { largest, module, operation } = naming.names(limit);
+    // Without a device all time is the host's, so the cause is its largest phase.
     let cause = match (limit, &largest) {
         (Limit::Operations, Some((_, phase))) => *phase,
         _ => cause,
@@ -168,42 +169,44 @@ fn is_wait(name: &str) -> bool {
     words(name).iter().any(|word| matches!(word.as_str(), "wait" | "synchronize" | "sync"))
 }
 
-type Named = Option<(String, f64)>;
+type NamedTime = Option<(String, f64)>;
 
-/// The names of an answer.
+/// The names of a cause.
 #[derive(Default)]
-struct Names {
-    largest: Named,
-    module: Named,
-    operation: Named,
+struct CauseNames {
+    largest: NamedTime,
+    module: NamedTime,
+    operation: NamedTime,
 }
 
-/// Looks for the names of a cause.
+/// Finds the names of a cause.
 struct Naming<'a> {
     parts: &'a Attributed<'a>,
-    times: &'a Times<'a>,
+    times: &'a FileTimes<'a>,
     total_us: f64,
     /// Share of the cause.
     cause: f64,
 }
 
 impl Naming<'_> {
-    fn names(&self, limit: Limit) -> Names {
-        let of_device =
-            |is: &dyn Fn(&Kind) -> bool| Names { operation: self.device_operation(is), ..Names::default() };
+    fn names(&self, limit: Limit) -> CauseNames {
+        let of_device = |is: &dyn Fn(&Kind) -> bool| CauseNames {
+            operation: self.device_operation(is),
+            ..CauseNames::default()
+        };
         match limit {
-            Limit::Device => of_device(&|kind| kind.work == Work::Computation),
-            Limit::Copies => of_device(&|kind| matches!(kind.work, Work::Memory | Work::Other)),
+            Limit::Device => of_device(&|kind| kind.work == DeviceWork::Computation),
+            Limit::Copies => of_device(&|kind| matches!(kind.work, DeviceWork::Memory | DeviceWork::Other)),
             Limit::Profiler => of_device(&|kind| kind.is(Kind::OVERHEAD)),
             Limit::Communication => self.communication(),
             Limit::Data => self.host(Some(Role::DataLoading)),
-            Limit::Synchronisation => Names { operation: self.wait(), ..Names::default() },
+            Limit::Synchronisation => CauseNames { operation: self.wait(), ..CauseNames::default() },
             Limit::Launch | Limit::Host | Limit::Operations => self.host(None),
-            Limit::Straggler | Limit::Unrecorded | Limit::Nothing => Names::default(),
+            Limit::Straggler | Limit::Unrecorded | Limit::Nothing => CauseNames::default(),
         }
     }
 
-    fn named(&self, name: &str, nanos: i64) -> Named {
+    fn named(&self, name: &str, nanos: i64) -> NamedTime {
         let share = share(us(nanos), self.total_us);
         (share >= NAMED).then(|| (name.to_owned(), share))
     }
@@ -213,7 +216,7 @@ impl Naming<'_> {
     }
 
     /// The largest operation of the device (or of the profiler) launched in steps.
-    fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> Named {
+    fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> NamedTime {
         let parts = self.parts;
         let matches = |kind: &&Kind| (kind.is(Kind::DEVICE) || kind.is(Kind::OVERHEAD)) && is(kind);
         let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
@@ -236,21 +239,21 @@ impl Naming<'_> {
         self.named(parts.text(name), nanos)
     }
 
-    fn communication(&self) -> Names {
+    fn communication(&self) -> CauseNames {
         let categories = self.parts.rules.categories();
         let name = categories.iter().find(|category| category.role == Role::Communication);
         let largest = name.map(|category| (category.name.clone(), self.cause));
-        let on_device = self.times.nanos[Part::Communication as usize];
-        let operation = if on_device >= self.times.nanos[Part::HostCommunication as usize] {
-            self.device_operation(&|kind| kind.work == Work::Communication)
+        let on_device = self.times.nanos[StepPart::Communication as usize];
+        let operation = if on_device >= self.times.nanos[StepPart::HostCommunication as usize] {
+            self.device_operation(&|kind| kind.work == DeviceWork::Communication)
         } else {
             None
         };
-        Names { largest, module: None, operation }
+        CauseNames { largest, module: None, operation }
     }
 
     /// The operation in which a thread with steps waits for the device most.
-    fn wait(&self) -> Named {
+    fn wait(&self) -> NamedTime {
         let parts = self.parts;
         let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
         for lane in &self.times.main {
@@ -283,7 +286,7 @@ impl Naming<'_> {
     }
 
     /// The phase, module and operation of the host while the device is idle: of data loading, or of everything else.
-    fn host(&self, role: Option<Role>) -> Names {
+    fn host(&self, role: Option<Role>) -> CauseNames {
         let parts = self.parts;
         let counts = |node: &Node| {
             let phase = node.phase.map(|phase| self.role_of(phase));
@@ -317,7 +320,7 @@ impl Naming<'_> {
             *phases.entry(backward).or_default() += moved;
         }
         let phase = phases.iter().rev().max_by_key(|(_, nanos)| **nanos);
-        let Some((&phase, &nanos)) = phase else { return Names::default() };
+        let Some((&phase, &nanos)) = phase else { return CauseNames::default() };
         let largest = self.named(parts.category_name(phase), nanos);
         let half = (self.cause * self.total_us * 500.0) as i64;
         let Heaviest { mut module, mut operation } = heaviest_path(parts, main, &counts, half);
@@ -342,6 +345,6 @@ impl Naming<'_> {
         let named = |found: Option<(Symbol, i64)>| {
             found.and_then(|(name, nanos)| self.named(parts.text(name), nanos))
         };
-        Names { largest, module: named(module), operation: named(operation) }
+        CauseNames { largest, module: named(module), operation: named(operation) }
     }
 }

@@ -1,7 +1,7 @@
 //! Device figures as values.
 
 use crate::attribute::Attributed;
-use crate::attribute::gpu::{Busy, LaunchSums, Queue, StreamTime};
+use crate::attribute::gpu::{Busy, LaunchSums, StreamQueue, StreamTime};
 use crate::attribute::interval::Union;
 use crate::collect::id::StreamId;
 use crate::collect::{ArgValueKey, Stream};
@@ -10,7 +10,7 @@ use crate::findings::{
 };
 use knockout_base::stats::{us, us_wide};
 
-/// Names of the types, in the order of [`crate::collect::kind::Work`].
+/// Names of the types, in the order of [`crate::collect::kind::DeviceWork`].
 const TYPES: [&str; 4] = ["COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"];
 
 fn span(union: &Union) -> i64 {
@@ -53,7 +53,7 @@ fn launches(sums: &LaunchSums) -> LaunchFigures {
 }
 
 /// Length of a queue; `None` if nothing ever waited.
-fn queue(queue: &Queue) -> Option<QueueFigures> {
+fn queue(queue: &StreamQueue) -> Option<QueueFigures> {
     let span = queue.last - queue.first?;
     let mean = |total: i128| total as f64 / queue.points as f64;
     Some(QueueFigures {
@@ -111,7 +111,7 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
     })
 }
 
-/// `device:stream` as the trace spells them.
+/// `device:stream` as in the trace.
 fn stream_name(parts: &Attributed<'_>, stream: Option<StreamId>) -> String {
     let Some(Stream { device, spelt, .. }) = stream.and_then(|id| parts.streams.get(id.index())) else {
         return "None:None".to_owned();

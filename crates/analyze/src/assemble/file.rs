@@ -1,4 +1,4 @@
-//! Puts the sums of one file together into findings.
+//! Turns the sums of one file into findings.
 
 use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
 use crate::attribute::Attributed;
@@ -10,17 +10,17 @@ use crate::collect::record::Side;
 use crate::collect::rules::Role;
 use crate::findings::judge;
 use crate::findings::{
-    CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, StepSummary, module_tree,
+    CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, StepSummary, TimeShare, module_tree,
     shares,
 };
 use knockout_base::error::Result;
 use knockout_base::stats::{us, us_wide};
-use knockout_trace::Outcome;
+use knockout_trace::ReadOutcome;
 use std::collections::BTreeMap;
 
 impl Collector {
     /// Returns the findings of the file that was read; `label` names it.
-    pub fn finish(self, label: &str, outcome: &Outcome) -> Result<FileFindings> {
+    pub fn finish(self, label: &str, outcome: &ReadOutcome) -> Result<FileFindings> {
         Ok(findings(label, Attributed::of(self, outcome)?))
     }
 }
@@ -101,7 +101,7 @@ fn rank_in_name(label: &str) -> Option<i64> {
 }
 
 /// Self time by category over all lanes, and the sums of the host's and of the device's.
-fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare>, (i128, i128)) {
+fn categories(parts: &Attributed<'_>, autograd: &AutogradTimes) -> (Vec<CategoryShare>, (i128, i128)) {
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
@@ -120,7 +120,7 @@ fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare
 }
 
 /// Times of autograd's own threads.
-struct Autograd {
+struct AutogradTimes {
     /// Backward time of host threads other than these, where there are any: they wait.
     wait: i128,
     /// Time of the thread with the steps in which it waits for these and no span says so.
@@ -129,11 +129,11 @@ struct Autograd {
     busy: i128,
 }
 
-fn autograd(parts: &Attributed<'_>) -> Autograd {
+fn autograd(parts: &Attributed<'_>) -> AutogradTimes {
     let (engines, others): (Vec<&LaneResult>, Vec<&LaneResult>) =
         parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(|lane| !lane.engine.is_empty());
     if engines.is_empty() {
-        return Autograd { wait: 0, unnamed: 0, busy: 0 };
+        return AutogradTimes { wait: 0, unnamed: 0, busy: 0 };
     }
     let nodes = others.iter().flat_map(|lane| &lane.tree.nodes);
     let backward = nodes.filter(|node| parts.rules.role(node.category) == Role::Backward);
@@ -143,7 +143,7 @@ fn autograd(parts: &Attributed<'_>) -> Autograd {
         [lane] if wait == 0 => waited(&lane.unnamed, engines.iter().map(|lane| &lane.engine)),
         _ => 0,
     };
-    Autograd {
+    AutogradTimes {
         wait,
         unnamed: i128::from(unnamed),
         busy: engines.iter().map(|lane| i128::from(lane.time.busy_nanos)).sum(),
@@ -151,7 +151,7 @@ fn autograd(parts: &Attributed<'_>) -> Autograd {
 }
 
 /// Host time by the phase around it.
-fn phases(parts: &Attributed<'_>, host: i128) -> Vec<Share> {
+fn phases(parts: &Attributed<'_>, host: i128) -> Vec<TimeShare> {
     let mut sums: BTreeMap<Option<CategoryId>, i128> = BTreeMap::new();
     let is_host =
         |category: CategoryId| parts.rules.categories().get(category.index()).is_some_and(|row| !row.device);

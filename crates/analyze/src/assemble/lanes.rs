@@ -27,7 +27,7 @@ pub(crate) fn name(parts: &Attributed<'_>, id: LaneId) -> String {
     let own = thread
         .filter(|thread| !thread.is_empty())
         .unwrap_or_else(|| format!("pid {} tid {}", lane.pid.display(symbols), lane.tid.display(symbols)));
-    // Threads whose number the profiler does not know are in process 0, which is also that of a device.
+    // Threads of unknown number are in process 0, which is also that of a device.
     let is_other = |label: &String| label.starts_with("GPU") && !parts.totals.device_lanes.contains(id);
     match label.filter(|label| !label.is_empty() && !is_other(label)) {
         Some(label) => format!("{label}, {own}"),

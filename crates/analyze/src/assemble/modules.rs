@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 
 /// Sums of one node of the tree, in nanoseconds and without inner ones.
 #[derive(Debug, Default, Clone, Copy)]
-struct Sums {
+struct ModuleSums {
     calls: u64,
     host: i64,
     host_in_steps: i64,
     scope: ScopeNanos,
 }
 
-impl Sums {
+impl ModuleSums {
     fn absorb(&mut self, other: Self) {
         self.calls += other.calls;
         self.host = self.host.saturating_add(other.host);
@@ -31,7 +31,7 @@ impl Sums {
 pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
     let has_steps = !parts.steps.steps.is_empty();
     let mut indices: BTreeMap<(Option<usize>, KindId), usize> = BTreeMap::new();
-    let mut places: Vec<(Option<usize>, KindId, Sums)> = Vec::new();
+    let mut places: Vec<(Option<usize>, KindId, ModuleSums)> = Vec::new();
     for lane in parts.lanes.iter().filter(|lane| lane.side == Side::Host) {
         // Nodes of different lanes with the same names are one.
         let mut moved: Vec<usize> = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
             let index = *indices.entry((parent, scope.kind)).or_insert(places.len());
             moved.push(index);
             if index == places.len() {
-                places.push((parent, scope.kind, Sums::default()));
+                places.push((parent, scope.kind, ModuleSums::default()));
             }
             let key = (lane.lane, ScopeId::from_index(number));
             if let (Some(place), Some(&nanos)) = (places.get_mut(index), parts.joined.by_scope.get(&key)) {
@@ -60,7 +60,7 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
         }
     }
     // Nodes come after those around them, so one pass from the end carries every sum outwards.
-    let mut totals: Vec<Sums> = places.iter().map(|(_, _, sums)| *sums).collect();
+    let mut totals: Vec<ModuleSums> = places.iter().map(|(_, _, sums)| *sums).collect();
     for (index, (parent, ..)) in places.iter().enumerate().rev() {
         let inner = totals.get(index).copied().unwrap_or_default();
         if let Some(outer) = parent.and_then(|parent| totals.get_mut(parent)) {

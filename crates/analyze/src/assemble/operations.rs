@@ -1,4 +1,4 @@
-//! Operations by name, and Python functions with what ran below them.
+//! Operations by name, and Python functions with the operations below them.
 
 use crate::attribute::Attributed;
 use crate::collect::id::{CategoryId, NodeId};
@@ -12,7 +12,7 @@ pub(crate) fn distinct_names(parts: &Attributed<'_>) -> usize {
 }
 
 #[derive(Default)]
-struct Sums {
+struct OperationSums {
     own: i128,
     total: i128,
     count: u64,
@@ -20,7 +20,7 @@ struct Sums {
 }
 
 pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
-    let mut sums: BTreeMap<Symbol, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<Symbol, OperationSums> = BTreeMap::new();
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
         let Some(kind) = parts.kinds.get(node.kind.index()) else { continue };
         let entry = sums.entry(kind.name).or_default();
@@ -49,7 +49,7 @@ pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
     out.into_iter().map(|(_, operation)| operation).collect()
 }
 
-fn operation(parts: &Attributed<'_>, name: String, sums: &Sums, naive: i128) -> Operation {
+fn operation(parts: &Attributed<'_>, name: String, sums: &OperationSums, naive: i128) -> Operation {
     let mut by_category: Vec<(i128, OperationPart)> = sums
         .by_category
         .iter()

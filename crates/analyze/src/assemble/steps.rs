@@ -1,13 +1,13 @@
 //! Profiler steps as values.
 
 use crate::attribute::Attributed;
-use crate::attribute::steps::Step;
+use crate::attribute::steps::ProfilerStep;
 use crate::collect::id::StepId;
-use crate::findings::{Share, StepFindings, StepSpan, TimeParts, shares};
+use crate::findings::{StepFindings, StepSpan, TimeParts, TimeShare, shares};
 use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
 
-pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
+pub(crate) fn spans(parts: &Attributed<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan> {
     steps
         .iter()
         .map(|step| StepSpan {
@@ -18,7 +18,7 @@ pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
         .collect()
 }
 
-/// Gives the findings of all steps; `times` has the parts of each.
+/// Returns the findings of all steps; `times` has the parts of each.
 pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
     let has_device = parts.has_device();
     let categories = parts.rules.categories().len();
@@ -48,7 +48,7 @@ pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFind
         .collect()
 }
 
-fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<Share> {
+fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<TimeShare> {
     let mut out = shares(rows, 0.0);
     for row in &mut out {
         row.share = share(row.us, step_us);
@@ -64,7 +64,7 @@ pub(crate) fn by_name(parts: &Attributed<'_>) -> BTreeMap<String, Vec<(u32, f64)
         return BTreeMap::new();
     }
     let mut sums: BTreeMap<&str, BTreeMap<StepId, i64>> = BTreeMap::new();
-    // Adding integers: the order does not show.
+    // Sums of integers do not depend on the order.
     for (step, kind, nanos) in parts.steps.pairs() {
         *sums.entry(parts.kind_name(kind)).or_default().entry(step).or_default() += nanos;
     }

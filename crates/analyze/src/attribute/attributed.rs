@@ -2,11 +2,11 @@
 
 use crate::attribute::autograd::Functions;
 use crate::attribute::device_state::DeviceStates;
-use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
+use crate::attribute::gpu::{DeviceSpan, Join, Joined, SweepInput, Swept};
 use crate::attribute::hta::Hta;
-use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
+use crate::attribute::lane::{FileContext, LaneResult, Scratch, sweep_lane};
 use crate::attribute::modules::ScopedLanes;
-use crate::attribute::steps::{Step, StepTable};
+use crate::attribute::steps::{ProfilerStep, StepTable};
 use crate::attribute::workers::map_in_order;
 use crate::collect::collectives::CollectiveEvents;
 use crate::collect::id::{CategoryId, KindId};
@@ -16,9 +16,9 @@ use crate::collect::record::{Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
 use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
-use crate::sort::{Record as _, Segment, merge};
+use crate::sort::{Segment, SortRecord as _, merge};
 use knockout_base::error::Result;
-use knockout_trace::{LaneId, Outcome, Symbol};
+use knockout_trace::{LaneId, ReadOutcome, Symbol};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ const LANE_BINS: usize = 1 << 13;
 /// Device events kept for the critical path.
 const MAX_DEVICE_SPANS: usize = 1 << 20;
 
-/// Everything that was found out about a file, as sums in nanoseconds.
+/// The sums of one file, in nanoseconds.
 pub(crate) struct Attributed<'a> {
-    pub(crate) outcome: &'a Outcome,
+    pub(crate) outcome: &'a ReadOutcome,
     pub(crate) rules: Rules,
     pub(crate) kinds: Arc<[Kind]>,
     pub(crate) streams: Vec<Stream>,
@@ -39,7 +39,7 @@ pub(crate) struct Attributed<'a> {
     pub(crate) hta: Arc<Hta>,
     pub(crate) hta_kept: u64,
     pub(crate) steps: StepTable,
-    pub(crate) steps_gpu: Vec<Step>,
+    pub(crate) steps_gpu: Vec<ProfilerStep>,
     pub(crate) lanes: Vec<LaneResult>,
     /// State of the device at every instant.
     pub(crate) states: Arc<DeviceStates>,
@@ -72,7 +72,7 @@ fn by_lane(segments: impl IntoIterator<Item = Segment<Span>>) -> BTreeMap<LaneId
 
 impl<'a> Attributed<'a> {
     /// Sweeps the lanes, joins device events with their launch calls and sweeps the device.
-    pub(crate) fn of(mut collector: Collector, outcome: &'a Outcome) -> Result<Self> {
+    pub(crate) fn of(mut collector: Collector, outcome: &'a ReadOutcome) -> Result<Self> {
         if let Some(failure) = collector.failure.take() {
             return Err(failure);
         }
@@ -84,14 +84,14 @@ impl<'a> Attributed<'a> {
         let kinds: Arc<[Kind]> = kinds.into();
         let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
         let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
-        let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
+        let steps: Arc<[ProfilerStep]> = steps_of(&step_events, &kinds, Side::Host).into();
         let mut lanes = by_lane(spans.finish()?);
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
         let category = |role: Role| {
             let found = rules.categories().iter().position(|category| category.role == role);
             found.map(CategoryId::from_index)
         };
-        let mut shared = Shared {
+        let mut shared = FileContext {
             store: Arc::clone(&store),
             kinds: Arc::clone(&kinds),
             steps: Arc::clone(&steps),
@@ -109,7 +109,7 @@ impl<'a> Attributed<'a> {
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
         let side = |lane: LaneId| if is_device(lane) { Side::Device } else { Side::Host };
-        // The device first: what its state is decides what a host thread's time is a part of.
+        // The device first: its state decides the parts of host time.
         let is_first = |lane: &LaneId, _: &mut Vec<Segment<Span>>| {
             is_device(*lane) || totals.overhead_lanes.contains(*lane)
         };
@@ -143,7 +143,7 @@ impl<'a> Attributed<'a> {
         let mut joined = join.run(rows, options.threads, &mut steps)?;
         let mut device_spans: Vec<DeviceSpan> = Vec::new();
         let points = merge(&store, std::mem::take(&mut joined.points))?;
-        let sweep = Sweep { kinds: &kinds, streams: &streams, hta: &hta };
+        let sweep = SweepInput { kinds: &kinds, streams: &streams, hta: &hta };
         let device = sweep.run(points, options.threads, |span| {
             let in_step = shared.critical.is_some_and(|(start, end)| span.start < end && span.end > start);
             if in_step && device_spans.len() < MAX_DEVICE_SPANS {
@@ -199,8 +199,8 @@ impl<'a> Attributed<'a> {
     }
 }
 
-/// Begin/end pairs become spans like any other; gives the number of events without a partner.
-fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
+/// Begin/end pairs become spans like any other; returns the number of events without a partner.
+fn pair_begin_end(collector: &mut Collector, outcome: &ReadOutcome) -> Result<u64> {
     let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
     for pair in pairs {
         let duration = pair.end.saturating_sub(pair.start);
@@ -223,8 +223,8 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
 }
 
 /// Profiler steps by start: those of the host, or those drawn on the device.
-fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
-    let mut steps: Vec<(i64, u64, Step)> = events
+fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<ProfilerStep> {
+    let mut steps: Vec<(i64, u64, ProfilerStep)> = events
         .iter()
         .filter(|event| event.complete && event.duration > 0)
         .filter(|event| {
@@ -234,7 +234,7 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
         })
         .map(|event| {
             let end = event.start.saturating_add(event.duration);
-            let step = Step { kind: event.kind, lane: event.lane, start: event.start, end };
+            let step = ProfilerStep { kind: event.kind, lane: event.lane, start: event.start, end };
             (event.start, event.order, step)
         })
         .collect();
@@ -244,7 +244,7 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
 
 /// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
 fn sweep_lanes(
-    shared: &Shared,
+    shared: &FileContext,
     lanes: BTreeMap<LaneId, Vec<Segment<Span>>>,
     side: impl Fn(LaneId) -> Side + Sync,
     threads: usize,

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_was_not_kept_whole_nothing_is_said() {
+    fn incomplete_functions_give_no_wait() {
         let full = Stretches { kept: vec![(0, 100)], is_full: true };
         assert_eq!(waited(&full, [of(&[(10, 20)])].iter()), 0);
         assert_eq!(waited(&of(&[(0, 100)]), [full].iter()), 0);

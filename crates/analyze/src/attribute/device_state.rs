@@ -3,7 +3,7 @@
 //! Each lane of the device gives its busy time in order ([`BusyTime`]). Merged, they are a [`DeviceStates`], which host lanes walk along
 //! with a [`StateCursor`].
 
-use crate::collect::kind::{Kind, Work};
+use crate::collect::kind::{DeviceWork, Kind};
 use crate::sort::{put, put_signed, take, take_signed};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,16 +28,16 @@ impl DeviceState {
         match kind.work {
             _ if kind.is(Kind::OVERHEAD) => Some(Self::Profiling),
             _ if !kind.is(Kind::DEVICE) => None,
-            Work::Computation => Some(Self::Computing),
-            Work::Communication => Some(Self::Communicating),
-            Work::Memory | Work::Other => Some(Self::Copying),
+            DeviceWork::Computation => Some(Self::Computing),
+            DeviceWork::Communication => Some(Self::Communicating),
+            DeviceWork::Memory | DeviceWork::Other => Some(Self::Copying),
         }
     }
 }
 
 /// A stretch of time in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Stretch {
+struct StateInterval {
     from: i64,
     to: i64,
     state: DeviceState,
@@ -45,13 +45,13 @@ struct Stretch {
 
 /// Stretches by start, packed.
 #[derive(Debug, Default, Clone)]
-struct Packed {
+struct PackedIntervals {
     bytes: Vec<u8>,
     last: i64,
 }
 
-impl Packed {
-    fn push(&mut self, stretch: Stretch) {
+impl PackedIntervals {
+    fn push(&mut self, stretch: StateInterval) {
         put_signed(&mut self.bytes, stretch.from.wrapping_sub(self.last));
         put(&mut self.bytes, stretch.to.wrapping_sub(stretch.from) as u64);
         self.bytes.push(stretch.state as u8);
@@ -60,20 +60,20 @@ impl Packed {
 }
 
 /// Takes the next stretch off packed bytes; `last` is the start of the one before.
-fn unpack(input: &mut &[u8], last: &mut i64) -> Option<Stretch> {
+fn unpack(input: &mut &[u8], last: &mut i64) -> Option<StateInterval> {
     let from = last.wrapping_add(take_signed(input)?);
     let to = from.wrapping_add(take(input)? as i64);
     let (&state, rest) = input.split_first()?;
     *input = rest;
     *last = from;
-    DeviceState::BUSY.get(usize::from(state)).map(|&state| Stretch { from, to, state })
+    DeviceState::BUSY.get(usize::from(state)).map(|&state| StateInterval { from, to, state })
 }
 
 /// Busy time of one lane.
 #[derive(Debug, Default)]
 pub(crate) struct BusyTime {
-    packed: Packed,
-    open: Option<Stretch>,
+    packed: PackedIntervals,
+    open: Option<StateInterval>,
 }
 
 impl BusyTime {
@@ -82,7 +82,7 @@ impl BusyTime {
         match &mut self.open {
             Some(open) if open.state == state && from <= open.to => open.to = open.to.max(to),
             open => {
-                if let Some(before) = open.replace(Stretch { from, to, state }) {
+                if let Some(before) = open.replace(StateInterval { from, to, state }) {
                     self.packed.push(before);
                 }
             }
@@ -100,7 +100,7 @@ impl BusyTime {
 /// The state of the device at every instant.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceStates {
-    packed: Packed,
+    packed: PackedIntervals,
     /// Nanoseconds by state, in the order of [`DeviceState`]; none for the last.
     busy_nanos: [i64; 4],
 }
@@ -110,7 +110,7 @@ impl DeviceStates {
     pub(crate) fn of(lanes: impl IntoIterator<Item = BusyTime>) -> Self {
         let lanes: Vec<Vec<u8>> = lanes.into_iter().map(BusyTime::finish).collect();
         let mut inputs: Vec<(&[u8], i64)> = lanes.iter().map(|bytes| (bytes.as_slice(), 0)).collect();
-        let mut heads: BinaryHeap<Reverse<(Stretch, usize)>> = BinaryHeap::new();
+        let mut heads: BinaryHeap<Reverse<(StateInterval, usize)>> = BinaryHeap::new();
         for (lane, (input, last)) in inputs.iter_mut().enumerate() {
             heads.extend(unpack(input, last).map(|stretch| Reverse((stretch, lane))));
         }
@@ -136,7 +136,7 @@ impl DeviceStates {
             let runs = DeviceState::BUSY.into_iter().zip(until).find(|(_, end)| **end > now);
             let Some((state, &end)) = runs else { return };
             let to = end.min(limit);
-            self.packed.push(Stretch { from: now, to, state });
+            self.packed.push(StateInterval { from: now, to, state });
             if let Some(sum) = self.busy_nanos.get_mut(state as usize) {
                 *sum = sum.saturating_add(to.saturating_sub(now));
             }
@@ -169,7 +169,7 @@ impl DeviceStates {
 pub(crate) struct StateCursor<'a> {
     input: &'a [u8],
     last: i64,
-    next: Option<Stretch>,
+    next: Option<StateInterval>,
     pub(crate) from: i64,
     pub(crate) to: i64,
     pub(crate) state: DeviceState,
@@ -204,7 +204,7 @@ mod tests {
     proptest! {
         /// Against looking at every instant.
         #[test]
-        fn every_instant_has_the_state_of_what_runs(
+        fn every_instant_has_the_state_of_running_work(
             list in proptest::collection::vec((0_usize..3, 0_usize..4, -50_i64..80, 1_i64..30), 0..24)
         ) {
             let mut sorted = list.clone();

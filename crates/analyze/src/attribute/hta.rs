@@ -1,6 +1,6 @@
 //! The clock and the cut of Holistic Trace Analysis 0.5.0, repeated on purpose so that its figures can be compared.
 //!
-//! Knows how HTA rounds times and which rows it keeps; the figures themselves are made in [`crate::attribute::gpu`].
+//! Defines how HTA rounds times and which rows it keeps; [`crate::attribute::gpu`] computes the figures.
 
 use crate::collect::StepEvent;
 use crate::collect::kind::Kind;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn step_names_carry_numbers() {
+    fn step_numbers_are_read_from_names() {
         assert_eq!(step_number("ProfilerStep#552"), Some(552));
         assert_eq!(step_number("ProfilerStep # 7 x"), Some(7));
         assert_eq!(step_number("ProfilerStep"), None);

@@ -15,7 +15,7 @@ pub(crate) struct Union {
 }
 
 impl Union {
-    /// Adds an interval; gives the part that was not covered before.
+    /// Adds an interval; returns the part that was not covered before.
     pub(crate) fn add(&mut self, start: i64, end: i64) -> Option<(i64, i64)> {
         self.first = self.first.or(Some(start));
         self.last = Some(self.last.map_or(end, |last| last.max(end)));
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_what_counting_instants_gives(
+        fn unions_equal_counted_instants(
             list in proptest::collection::vec((0_i64..80, 0_i64..30, any::<bool>()), 0..24)
         ) {
             let mut sorted: Vec<(i64, i64, bool)> =

@@ -6,16 +6,16 @@ use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
 use crate::attribute::parts::{Activity, Divider, PartNanos};
 use crate::attribute::scopes::Autograd;
-use crate::attribute::self_time::{LaneTime, Part, Visitor, sweep};
-use crate::attribute::steps::{Step, StepTable};
+use crate::attribute::self_time::{LaneTime, SpanPart, Visitor, sweep};
+use crate::attribute::steps::{ProfilerStep, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::{Node, Tree};
 use crate::collect::LaneSet;
 use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
-use crate::collect::kind::{Kind, Launch};
+use crate::collect::kind::{Kind, LaunchKind};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::collect::rules::Role;
-use crate::sort::{Helper, Record as _, Segment, Store, Writer, merge};
+use crate::sort::{Helper, Segment, SegmentStore, SortRecord as _, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ const MAX_PIECES: usize = 1 << 20;
 
 /// The values that all lanes of a file share.
 #[derive(Debug, Clone)]
-pub(crate) struct Shared {
-    pub(crate) store: Arc<Store>,
+pub(crate) struct FileContext {
+    pub(crate) store: Arc<SegmentStore>,
     pub(crate) kinds: Arc<[Kind]>,
-    pub(crate) steps: Arc<[Step]>,
+    pub(crate) steps: Arc<[ProfilerStep]>,
     pub(crate) categories: usize,
     pub(crate) hta: Arc<Hta>,
     pub(crate) window: (i64, i64),
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) device: Arc<DeviceStates>,
 }
 
-impl Shared {
+impl FileContext {
     /// Room for sums by step.
     pub(crate) fn step_table(&self) -> StepTable {
         StepTable::new(Arc::clone(&self.steps), Arc::clone(&self.kinds), self.categories)
@@ -103,7 +103,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn new(shared: &Shared) -> Self {
+    pub(crate) fn new(shared: &FileContext) -> Self {
         Self { steps: shared.step_table(), own: vec![(0, 0); shared.kinds.len()], touched: Vec::new() }
     }
 
@@ -130,7 +130,7 @@ impl Scratch {
 
 /// The state of sweeping one lane.
 struct LaneSweep<'a> {
-    shared: &'a Shared,
+    shared: &'a FileContext,
     scratch: &'a mut Scratch,
     side: Side,
     tree: Tree,
@@ -159,7 +159,7 @@ struct LaneSweep<'a> {
 
 /// Sweeps one lane.
 pub(crate) fn sweep_lane(
-    shared: &Shared,
+    shared: &FileContext,
     scratch: &mut Scratch,
     lane: LaneId,
     side: Side,
@@ -167,7 +167,7 @@ pub(crate) fn sweep_lane(
 ) -> Result<LaneResult> {
     let mut spans = merge(&shared.store, segments)?;
     let has_steps = side == Side::Host && shared.steps.iter().any(|step| step.lane == lane);
-    // Without steps nothing tells yet which lane matters.
+    // Without steps the main lane is not known yet.
     let divided = match (has_steps, shared.steps.len()) {
         _ if side == Side::Device => None,
         (_, 0) => Some(1),
@@ -353,8 +353,8 @@ impl LaneSweep<'_> {
 }
 
 impl Visitor for LaneSweep<'_> {
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId {
-        let Part { from, to, is_continued } = part;
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
+        let SpanPart { from, to, is_continued } = part;
         let id = self.tree.child(parent, span.kind, &self.shared.kinds);
         let Some(node) = self.tree.nodes.get_mut(id.index()) else { return id };
         node.total_nanos = node.total_nanos.saturating_add(to - from);
@@ -376,7 +376,7 @@ impl Visitor for LaneSweep<'_> {
                 if span.is(Span::SEQUENCED) && !is_engine && !in_function && has_scopes {
                     self.autograd.operator(span.sequence, scope);
                 }
-                self.launches += u64::from(kind.launch != Launch::No);
+                self.launches += u64::from(kind.launch != LaunchKind::No);
             }
             if from >= self.step_until {
                 self.enter_step(from);

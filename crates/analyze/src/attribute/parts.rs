@@ -1,4 +1,4 @@
-//! Parts of a step's time: for every instant either the device works, or it is known what the thread with the step does instead.
+//! Parts of a step's time: at every instant, the work of the device or, while it is idle, the activity of the thread with the step.
 
 use crate::attribute::device_state::{DeviceState, DeviceStates, StateCursor};
 use crate::collect::rules::Role;
@@ -10,7 +10,7 @@ const BLOCKING_NANOS: i64 = 50_000;
 
 /// A part of a step. The first four are states of the device; in the others it is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum StepPart {
     Compute,
     Communication,
     Copies,
@@ -31,8 +31,8 @@ pub(crate) enum Part {
     Unrecorded,
 }
 
-/// Nanoseconds by [`Part`].
-pub(crate) type PartNanos = [i64; Part::Unrecorded as usize + 1];
+/// Nanoseconds by [`StepPart`].
+pub(crate) type PartNanos = [i64; StepPart::Unrecorded as usize + 1];
 
 /// Activity of a thread, as far as it decides the part of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl<'a> Divider<'a> {
             self.cursor.move_to(from);
             let end = to.min(self.cursor.to);
             let part = self.part(activity, began);
-            if part as usize > Part::Profiler as usize {
+            if part as usize > StepPart::Profiler as usize {
                 idle += end - from;
             }
             if let Some(sum) = self.sums.get_mut(index).and_then(|sums| sums.get_mut(part as usize)) {
@@ -94,12 +94,12 @@ impl<'a> Divider<'a> {
         idle
     }
 
-    fn part(&mut self, activity: Activity, began: i64) -> Part {
+    fn part(&mut self, activity: Activity, began: i64) -> StepPart {
         let gap = match self.cursor.state {
-            DeviceState::Computing => return Part::Compute,
-            DeviceState::Communicating => return Part::Communication,
-            DeviceState::Copying => return Part::Copies,
-            DeviceState::Profiling => return Part::Profiler,
+            DeviceState::Computing => return StepPart::Compute,
+            DeviceState::Communicating => return StepPart::Communication,
+            DeviceState::Copying => return StepPart::Copies,
+            DeviceState::Profiling => return StepPart::Profiler,
             DeviceState::Idle => self.cursor.from,
         };
         let waited = match activity {
@@ -112,14 +112,14 @@ impl<'a> Divider<'a> {
         }
         let is_short = self.cursor.to.saturating_sub(gap) < SHORT_GAP_NANOS;
         match activity {
-            Activity::Loading => Part::Data,
-            Activity::Waiting if !waited => Part::Launch,
-            Activity::Waiting => Part::Synchronisation,
-            _ if is_short && self.after_wait == Some(gap) => Part::Synchronisation,
-            _ if is_short => Part::Launch,
-            Activity::Communicating => Part::HostCommunication,
-            Activity::Unnamed => Part::Unnamed,
-            Activity::Calling | Activity::Other => Part::Host,
+            Activity::Loading => StepPart::Data,
+            Activity::Waiting if !waited => StepPart::Launch,
+            Activity::Waiting => StepPart::Synchronisation,
+            _ if is_short && self.after_wait == Some(gap) => StepPart::Synchronisation,
+            _ if is_short => StepPart::Launch,
+            Activity::Communicating => StepPart::HostCommunication,
+            Activity::Unnamed => StepPart::Unnamed,
+            Activity::Calling | Activity::Other => StepPart::Host,
         }
     }
 }

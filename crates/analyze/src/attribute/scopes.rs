@@ -90,7 +90,7 @@ pub(crate) struct Autograd {
 }
 
 impl Autograd {
-    /// Notes a forward operator. An operator that creates no function has the number of the next one that does, so the last one counts.
+    /// Records a forward operator. An operator that creates no function has the number of the next one that does, so the last one counts.
     #[inline]
     pub(crate) fn operator(&mut self, sequence: u32, scope: Option<ScopeId>) {
         if let Some(last) = self.forward.last_mut().filter(|last| last.0 == sequence) {
@@ -102,14 +102,14 @@ impl Autograd {
         }
     }
 
-    /// Notes a function.
+    /// Records a function.
     pub(crate) fn enter(&mut self, span: &Span, (from, to): (i64, i64), scope: Option<ScopeId>) {
         self.leave_until(from);
         let sequence = span.is(Span::SEQUENCED).then_some(span.sequence);
         self.open.push(Open { end: to, sequence, scope, nanos: 0 });
     }
 
-    /// Notes that the lane waits for autograd's threads.
+    /// Records that the lane waits for autograd's threads.
     pub(crate) fn wait(&mut self, from: i64, to: i64, scope: ScopeId) {
         if self.waits.len() < MOST {
             self.waits.push((from, to, scope));

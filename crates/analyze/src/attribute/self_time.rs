@@ -1,4 +1,4 @@
-//! Who is running at each instant of a lane.
+//! Self time: the innermost span at each instant of a lane.
 //!
 //! Spans come by start, longer first. One that lies inside the innermost open span is its child; one that begins
 //! inside it but ends after it is clipped: it is counted from the end of the span it overlaps, then placed again by
@@ -10,15 +10,15 @@
 
 use crate::collect::id::NodeId;
 use crate::collect::record::Span;
-use crate::sort::Record as _;
+use crate::sort::SortRecord as _;
 use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Receives what happens on one lane, in order of time.
+/// Receives the spans and pieces of one lane, in order of time.
 pub(crate) trait Visitor {
     /// A span is placed: counted in `part`, inside `parent`. Returns its node.
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId;
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId;
     /// From `from` to `to`, what was opened as `node` was innermost.
     fn run(&mut self, node: NodeId, from: i64, to: i64);
     /// Ends the span of `node` earlier by so much; its rest is assigned again.
@@ -31,7 +31,7 @@ pub(crate) trait Visitor {
 
 /// The part of a span that is placed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct SpanPart {
     pub(crate) from: i64,
     pub(crate) to: i64,
     /// An earlier part of the span was placed before.
@@ -97,11 +97,11 @@ pub(crate) fn sweep<V: Visitor>(
                 if fresh.order(again) == Ordering::Less {
                     take_fresh(&mut incoming, &mut next, visitor)?
                 } else {
-                    waiting.pop().map(again_of)
+                    waiting.pop().map(|again| (again, true))
                 }
             }
             (Some(_), None) => take_fresh(&mut incoming, &mut next, visitor)?,
-            (None, _) => waiting.pop().map(again_of),
+            (None, _) => waiting.pop().map(|again| (again, true)),
         };
         let Some((Waiting { from, span, is_continued }, again)) = candidate else { break };
         if !again {
@@ -161,7 +161,7 @@ pub(crate) fn sweep<V: Visitor>(
         }
         now = from;
         let parent = stack.last().map(|placed| placed.node);
-        let node = visitor.open(parent, &span, Part { from, to, is_continued });
+        let node = visitor.open(parent, &span, SpanPart { from, to, is_continued });
         time.spans += u64::from(!is_continued);
         stack.push(Placed {
             end: to,
@@ -190,19 +190,13 @@ struct Placed {
     is_divided: bool,
 }
 
-/// The span to assign next, and whether it was tried before.
-type Candidate = (Waiting, bool);
-
-fn again_of(waiting: Waiting) -> Candidate {
-    (waiting, true)
-}
-
+/// Takes the next span, with whether it was tried before.
 #[inline]
 fn take_fresh<V>(
     incoming: &mut Option<Span>,
     next: &mut impl FnMut(&mut V) -> Result<Option<Span>>,
     visitor: &mut V,
-) -> Result<Option<Candidate>> {
+) -> Result<Option<(Waiting, bool)>> {
     let Some(span) = *incoming else { return Ok(None) };
     *incoming = next(visitor)?;
     Ok(Some((Waiting { from: span.start, span, is_continued: false }, false)))
@@ -227,7 +221,7 @@ mod tests {
     }
 
     impl Visitor for Sum {
-        fn open(&mut self, parent: Option<NodeId>, span: &Span, part: Part) -> NodeId {
+        fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
             assert!(part.from < part.to && part.to <= span.end());
             assert!(parent.is_none_or(|parent| parent.index() < self.opened.len()));
             self.opened.push(span.order);
@@ -354,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn steps_lose_and_double_nothing(
+        fn time_in_steps_is_counted_once(
             list in proptest::collection::vec((0_i64..100, 1_i64..60), 0..24), steps in 0_u64..8
         ) {
             let (sum, time) = run_with_steps(&list, steps);

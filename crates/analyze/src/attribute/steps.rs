@@ -1,4 +1,4 @@
-//! Steps of training, and what happened in each: time by category and by operation, and the rows of the first one.
+//! Sums by training step: time by category and by operation, and the rows of the first one.
 
 use crate::attribute::tree::Mix;
 use crate::collect::id::{CategoryId, KindId, StepId};
@@ -13,7 +13,7 @@ const MAX_PAIRS: usize = 1 << 20;
 
 /// One profiler step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct ProfilerStep {
     pub(crate) kind: KindId,
     pub(crate) lane: LaneId,
     pub(crate) start: i64,
@@ -23,7 +23,7 @@ pub(crate) struct Step {
 /// Sums by step; those of several lanes are summed.
 #[derive(Debug, Clone)]
 pub(crate) struct StepTable {
-    pub(crate) steps: Arc<[Step]>,
+    pub(crate) steps: Arc<[ProfilerStep]>,
     kinds: Arc<[Kind]>,
     categories: usize,
     /// Nanoseconds by step and category of host time.
@@ -46,7 +46,7 @@ pub(crate) struct FirstStep {
 }
 
 impl StepTable {
-    pub(crate) fn new(steps: Arc<[Step]>, kinds: Arc<[Kind]>, categories: usize) -> Self {
+    pub(crate) fn new(steps: Arc<[ProfilerStep]>, kinds: Arc<[Kind]>, categories: usize) -> Self {
         let cells = steps.len() * categories;
         Self {
             steps,

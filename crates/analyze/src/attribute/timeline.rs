@@ -1,4 +1,4 @@
-//! A lane's time in a fixed number of equal intervals, by category: what a picture of eight million events needs.
+//! A lane's time in a fixed number of equal intervals, by category, for pictures of large traces.
 
 use crate::collect::id::CategoryId;
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bins_hold_all_the_time() {
+    fn bins_sum_to_the_time() {
         let mut bins = Bins::new((0, 1000), 10, 3);
         let [a, b, c] = [0, 1, 2].map(CategoryId::from_index);
         bins.add(a, 0, 150);

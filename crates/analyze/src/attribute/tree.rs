@@ -1,4 +1,4 @@
-//! The call tree of one lane: what ran inside what, how often and how long. The category of an event follows from
+//! The call tree of one lane, with counts and times. The category of an event follows from
 //! its node in the tree.
 
 use crate::attribute::scopes::Scopes;
@@ -184,7 +184,7 @@ impl Tree {
         waiting
     }
 
-    /// Frees what only building needs.
+    /// Frees the tables that are only used to build the tree.
     pub(crate) fn freeze(&mut self) {
         self.children = HashMap::default();
         self.waiting = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! A parallel map over items with scratch memory per thread. Knows nothing of what is computed.
+//! A parallel map over items with scratch memory per thread. Independent of what is computed.
 
 use knockout_base::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,15 +1,15 @@
 //! `B` and `E` events become spans: an `E` closes the span begun last on its lane.
 
-use knockout_trace::{Event, LaneId, Phase, Symbol};
+use knockout_trace::{LaneId, Phase, Symbol, TraceEvent};
 
 /// Begin and end events as they come, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct BeginEnd {
-    marks: Vec<Mark>,
+    marks: Vec<BeginEndEvent>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct BeginEndEvent {
     lane: LaneId,
     at: Option<i64>,
     order: u64,
@@ -30,8 +30,8 @@ pub(crate) struct Pair {
 }
 
 impl BeginEnd {
-    pub(crate) fn add(&mut self, event: &Event<'_>) {
-        self.marks.push(Mark {
+    pub(crate) fn add(&mut self, event: &TraceEvent<'_>) {
+        self.marks.push(BeginEndEvent {
             lane: event.lane,
             at: event.start_nanos,
             order: event.index,
@@ -47,13 +47,13 @@ impl BeginEnd {
         let mut pairs = Vec::new();
         let mut unmatched = 0;
         for lane in self.marks.chunk_by(|a, b| a.lane == b.lane) {
-            let mut open: Vec<Mark> = Vec::new();
+            let mut open: Vec<BeginEndEvent> = Vec::new();
             for mark in lane {
                 match (mark.at, mark.begins) {
                     (None, _) => unmatched += 1,
                     (Some(_), true) => open.push(*mark),
                     (Some(end), false) => match open.pop() {
-                        Some(Mark { at: Some(start), order, name, category, .. }) => {
+                        Some(BeginEndEvent { at: Some(start), order, name, category, .. }) => {
                             pairs.push(Pair { lane: mark.lane, start, end, order, name, category });
                         }
                         _ => unmatched += 1,

@@ -1,8 +1,8 @@
-//! Communication on the device, as it is read: what is needed to match the collectives of several ranks.
+//! Communication events of the device, to match the collectives of several ranks.
 
 use crate::collect::arg_value::ArgValueKey;
 use crate::collect::id::KindId;
-use knockout_trace::{ArgKey, Event};
+use knockout_trace::{ArgKey, TraceEvent};
 
 /// Communication events beyond this number are counted and not kept.
 const MAX_EVENTS: usize = 1 << 18;
@@ -33,7 +33,7 @@ pub(crate) struct CollectiveEvents {
 }
 
 impl CollectiveEvents {
-    pub(crate) fn push(&mut self, event: &Event<'_>, kind: KindId, start: i64, duration: i64) {
+    pub(crate) fn push(&mut self, event: &TraceEvent<'_>, kind: KindId, start: i64, duration: i64) {
         if self.events.len() >= MAX_EVENTS {
             self.left_out += 1;
             return;

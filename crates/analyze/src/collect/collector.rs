@@ -1,20 +1,20 @@
 //! Takes the events of one file as they are read and keeps what the analysis needs, packed.
 //!
-//! Runs inside the reader, so it only counts, numbers and appends. The later stages do everything else.
+//! Runs inside the reader, so it only counts, numbers and appends.
 
 use crate::collect::arg_value::ArgValueKey;
 use crate::collect::begin_end::BeginEnd;
 use crate::collect::collectives::CollectiveEvents;
-use crate::collect::counts::Counts;
+use crate::collect::counts::EventCounts;
 use crate::collect::id::{KindId, StreamId};
-use crate::collect::kind::{Kind, Kinds, Work};
-use crate::collect::memory::{Change, Memory};
+use crate::collect::kind::{DeviceWork, Kind, Kinds};
+use crate::collect::memory::{Memory, MemoryEvent};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::{EventOrigin, LaneKind, Rules};
 use crate::collect::waits::{Wait, Waiter, Waits};
-use crate::sort::{Helper, Record as _, Store, Writer};
+use crate::sort::{Helper, SegmentStore, SortRecord as _, Writer};
 use knockout_base::error::Error;
-use knockout_trace::{ArgKey, ArgSet, ArgValue, Event, Id, LaneId, Outcome, Phase, Sink, Symbol};
+use knockout_trace::{ArgKey, ArgSet, ArgValue, Id, LaneId, Phase, ReadOutcome, Sink, Symbol, TraceEvent};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use std::sync::Arc;
 /// Times further from zero than this (73 years in nanoseconds) are taken for errors: sums of them could overflow.
 const MAX_TIME: i64 = 1 << 61;
 
-/// How to analyse.
+/// Options of an analysis.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Threads to use; findings do not depend on it.
     pub threads: usize,
     /// Bytes of packed events held in memory; more go to a temporary file.
     pub memory_budget_bytes: usize,
-    /// Where that file is made.
+    /// Folder of that file.
     pub temporary_folder: PathBuf,
 }
 
@@ -83,7 +83,7 @@ impl LaneSet {
 /// Plain counts of one file.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Totals {
-    pub(crate) counts: Counts,
+    pub(crate) counts: EventCounts,
     /// Spans of positive duration, pairs of begin and end among them.
     pub(crate) positive: u64,
     pub(crate) extreme_times: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub struct Collector {
     pub(crate) options: Options,
-    pub(crate) store: Arc<Store>,
+    pub(crate) store: Arc<SegmentStore>,
     pub(crate) kinds: Kinds,
     pub(crate) spans: Writer<Span>,
     pub(crate) links: Writer<Link>,
@@ -135,7 +135,8 @@ pub struct Collector {
 impl Collector {
     /// An empty collector.
     pub fn new(rules: &Rules, options: &Options) -> Self {
-        let store = Arc::new(Store::new(options.memory_budget_bytes, options.temporary_folder.clone()));
+        let store =
+            Arc::new(SegmentStore::new(options.memory_budget_bytes, options.temporary_folder.clone()));
         let helper = if options.threads > 1 { Helper::Thread } else { Helper::None };
         Self {
             kinds: Kinds::new(rules),
@@ -163,7 +164,7 @@ impl Collector {
     }
 
     #[inline]
-    fn timed(&mut self, event: &Event<'_>, start: i64, duration: i64) {
+    fn timed(&mut self, event: &TraceEvent<'_>, start: i64, duration: i64) {
         if start.unsigned_abs() > MAX_TIME as u64 || duration.unsigned_abs() > MAX_TIME as u64 {
             self.totals.extreme_times += 1;
             return;
@@ -185,11 +186,11 @@ impl Collector {
         if flags & Kind::TRACE != 0 {
             return;
         }
-        self.store_row(event, &Row { start, duration, kind, flags, complete });
+        self.store_row(event, &StoredEvent { start, duration, kind, flags, complete });
     }
 
     /// Returns the origin of an event without `cat`. Producers without it name processes and threads first.
-    fn lane_origin(&mut self, event: &Event<'_>) -> EventOrigin {
+    fn lane_origin(&mut self, event: &TraceEvent<'_>) -> EventOrigin {
         let at = event.lane.index();
         if let Some(Some(origin)) = self.lane_kinds.get(at) {
             return *origin;
@@ -225,8 +226,8 @@ impl Collector {
     }
 
     #[inline]
-    fn store_row(&mut self, event: &Event<'_>, row: &Row) {
-        let &Row { start, duration, kind, flags, complete } = row;
+    fn store_row(&mut self, event: &TraceEvent<'_>, row: &StoredEvent) {
+        let &StoredEvent { start, duration, kind, flags, complete } = row;
         let correlation = event.args.number(ArgKey::Correlation, event.symbols).unwrap_or(NO_CORRELATION);
         let stream_value = event.args.get(ArgKey::Stream);
         // A host call that spells its stream as an address (HIP does) is a host call for HTA's rule too: only its lane knows
@@ -256,7 +257,7 @@ impl Collector {
         }
         if flags & Kind::DEVICE != 0 && complete && duration > 0 {
             let is_communication =
-                self.kinds.get_mut(kind).is_some_and(|kind| kind.work == Work::Communication);
+                self.kinds.get_mut(kind).is_some_and(|kind| kind.work == DeviceWork::Communication);
             if is_communication {
                 self.collectives.push(event, kind, start, duration);
             }
@@ -302,7 +303,7 @@ impl Collector {
 
     /// Keeps a `cuda_sync` event that names a stream.
     #[cold]
-    fn recorded_wait(&mut self, event: &Event<'_>, start: i64, stream: StreamId) {
+    fn recorded_wait(&mut self, event: &TraceEvent<'_>, start: i64, stream: StreamId) {
         let number = |key| event.args.number(key, event.symbols);
         let waiter = match event.symbols.text(event.name) {
             "Stream Wait Event" => Waiter::Stream,
@@ -332,7 +333,7 @@ impl Collector {
     }
 
     /// Returns the event's stream.
-    fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> StreamId {
+    fn stream(&mut self, event: &TraceEvent<'_>, value: Option<ArgValue>) -> StreamId {
         // Producers without `cat` have a lane for each stream, in a process for each device.
         let lane = event.lanes.get(event.lane).filter(|_| value.is_none() && event.category == Symbol::EMPTY);
         let of_lane = |id: fn(knockout_trace::Lane) -> Id| {
@@ -359,7 +360,7 @@ impl Collector {
         id
     }
 
-    fn instant(&mut self, event: &Event<'_>) {
+    fn instant(&mut self, event: &TraceEvent<'_>) {
         if self.memory_name.is_none() && event.symbols.text(event.name) == "[memory]" {
             self.memory_name = Some(event.name);
         }
@@ -368,7 +369,7 @@ impl Collector {
         }
         let number = |key| event.args.number(key, event.symbols);
         let (kind, id) = (number(ArgKey::DeviceType), number(ArgKey::DeviceId));
-        let change = Change {
+        let change = MemoryEvent {
             at: event.start_nanos.filter(|at| at.unsigned_abs() <= MAX_TIME as u64),
             bytes: number(ArgKey::Bytes).unwrap_or(0),
             allocated: number(ArgKey::TotalAllocated),
@@ -384,7 +385,7 @@ impl Collector {
         }
     }
 
-    fn metadata(&mut self, event: &Event<'_>) {
+    fn metadata(&mut self, event: &TraceEvent<'_>) {
         match event.symbols.text(event.name) {
             "thread_name" => {
                 if let Some(name) = event.args.text(ArgKey::Name) {
@@ -408,7 +409,7 @@ impl Collector {
 }
 
 /// An event with a start and a duration, to be stored as a [`Span`] and, where it names a stream, as a [`Link`].
-struct Row {
+struct StoredEvent {
     start: i64,
     duration: i64,
     kind: KindId,
@@ -442,7 +443,7 @@ impl Sink for Collector {
         ])
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         self.totals.counts.event(event);
         match event.phase {
             Phase::INSTANT => self.instant(event),
@@ -462,7 +463,7 @@ fn widen(window: &mut Option<(i64, i64)>, start: i64, end: i64) {
 }
 
 /// Whether two lanes belong to one process.
-pub(crate) fn same_process(outcome: &Outcome, a: LaneId, b: LaneId) -> bool {
+pub(crate) fn same_process(outcome: &ReadOutcome, a: LaneId, b: LaneId) -> bool {
     let pid = |lane| outcome.lanes.get(lane).map_or(Id::Missing, |lane| lane.pid);
     pid(a) == pid(b)
 }

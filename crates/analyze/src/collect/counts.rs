@@ -1,11 +1,11 @@
-//! Counts that every analysis begins with. Knows no categories.
+//! Counts of events, which every analysis begins with. Independent of categories.
 
-use knockout_trace::{Event, Phase};
+use knockout_trace::{Phase, TraceEvent};
 use std::collections::BTreeMap;
 
-/// How many events of which kind a file has, and which of them figures can be made of.
+/// Numbers of events of a file by kind and by usable duration.
 #[derive(Clone, Debug)]
-pub struct Counts {
+pub struct EventCounts {
     by_phase: [u64; 256],
     /// Complete events with usable times and a positive duration: the ones in every sum.
     pub positive: u64,
@@ -19,16 +19,16 @@ pub struct Counts {
     pub span_nanos: Option<(i64, i64)>,
 }
 
-impl Default for Counts {
+impl Default for EventCounts {
     fn default() -> Self {
         Self { by_phase: [0; 256], positive: 0, zero: 0, negative: 0, without_times: 0, span_nanos: None }
     }
 }
 
-impl Counts {
-    /// Counts an event; gives its span if it belongs in the sums.
+impl EventCounts {
+    /// Counts an event; returns its span if it belongs in the sums.
     #[inline]
-    pub fn event(&mut self, event: &Event<'_>) -> Option<(i64, i64)> {
+    pub fn event(&mut self, event: &TraceEvent<'_>) -> Option<(i64, i64)> {
         self.by_phase[usize::from(event.phase.0)] += 1;
         if event.phase != Phase::COMPLETE {
             return None;

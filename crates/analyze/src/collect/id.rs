@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_optional_identifier_takes_no_more_room() {
+    fn an_optional_identifier_has_the_same_size() {
         assert_eq!(size_of::<Option<KindId>>(), 4);
         assert_eq!(size_of::<Option<CategoryId>>(), 1);
     }
 
     #[test]
-    fn packing_keeps_the_first_index_and_none_apart() {
+    fn packing_distinguishes_the_first_index_from_none() {
         for id in [None, Some(StreamId::from_index(0)), Some(StreamId::from_index(41))] {
             assert_eq!(StreamId::unpack(StreamId::pack(id)), id);
         }

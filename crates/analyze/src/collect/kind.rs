@@ -1,13 +1,13 @@
 //! Kinds of events: one per (name, category, origin), with everything that follows from those alone.
 //!
-//! Decided once per kind, so that nothing looks at text per event.
+//! Decided once per kind, so that text is not compared per event.
 
 use crate::collect::id::KindId;
 use crate::collect::rules::{Claim, EventOrigin, Role, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 
-/// Calls whose device work HTA's launch statistics know.
+/// Calls whose device work is in HTA's launch statistics.
 const LAUNCH_STATS: [&str; 5] = [
     "cudaLaunchKernel",
     "cudaLaunchKernelExC",
@@ -49,7 +49,7 @@ const MODULES: [&str; 2] = ["nn.Module: ", "[pl][module]"];
 
 /// Work of a device event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Work {
+pub(crate) enum DeviceWork {
     Computation,
     Communication,
     Memory,
@@ -58,7 +58,7 @@ pub(crate) enum Work {
 
 /// Kind of a launch call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Launch {
+pub(crate) enum LaunchKind {
     No,
     /// Known to the exact rule and to HTA's queue.
     Queue,
@@ -73,10 +73,10 @@ pub(crate) struct Kind {
     pub(crate) category: Symbol,
     pub(crate) claim: Claim,
     /// Work of a device event: communication is what the rules call so, everything else follows from the name.
-    pub(crate) work: Work,
+    pub(crate) work: DeviceWork,
     /// Work of a device event by HTA's expressions.
-    pub(crate) work_hta: Work,
-    pub(crate) launch: Launch,
+    pub(crate) work_hta: DeviceWork,
+    pub(crate) launch: LaunchKind,
     pub(crate) flags: u16,
     pub(crate) events: u64,
     pub(crate) sum_nanos: i128,
@@ -158,11 +158,11 @@ impl Kind {
         set(Self::MODULE, is_module);
         set(Self::SCOPE, is_module || (lower == "user_annotation" && !text.starts_with("ProfilerStep")));
         let launch = if LAUNCH_STATS.contains(&text) {
-            Launch::Stats
+            LaunchKind::Stats
         } else if LAUNCH_QUEUE.contains(&text) {
-            Launch::Queue
+            LaunchKind::Queue
         } else {
-            Launch::No
+            LaunchKind::No
         };
         // Also spans on a device's lanes that are not work.
         let claim = if flags & (Self::DEVICE | Self::NO_CALL) != 0 {
@@ -174,25 +174,25 @@ impl Kind {
         let phase = || claim.phases.first().map(|(phase, _)| *phase);
         let of_rules = claim.itself.or_else(phase).unwrap_or(claim.otherwise);
         let work = match (rules.role(of_rules), work_hta) {
-            (Role::Communication, _) => Work::Communication,
-            (_, Work::Communication) => Work::Computation,
+            (Role::Communication, _) => DeviceWork::Communication,
+            (_, DeviceWork::Communication) => DeviceWork::Computation,
             (_, other) => other,
         };
         Self { name, category, claim, work, work_hta, launch, flags, events: 0, sum_nanos: 0 }
     }
 }
 
-/// The type of a device event by HTA's expressions, spelt out.
-fn hta_work(name: &str) -> Work {
+/// The type of a device event by HTA's expressions, in full.
+fn hta_work(name: &str) -> DeviceWork {
     let first_line = name.split('\n').next().unwrap_or(name);
     if first_line.strip_prefix("nccl").is_some_and(|rest| rest.contains("Kernel")) {
-        Work::Communication
+        DeviceWork::Communication
     } else if ["Memcpy", "Memset", "dma"].iter().any(|start| name.starts_with(start)) {
-        Work::Memory
+        DeviceWork::Memory
     } else if first_line.contains("Memcpy") || first_line.contains("Sync") {
-        Work::Other
+        DeviceWork::Other
     } else {
-        Work::Computation
+        DeviceWork::Computation
     }
 }
 
@@ -260,12 +260,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn device_work_is_told_by_name() {
-        assert_eq!(hta_work("ncclDevKernel_AllReduce"), Work::Communication);
-        assert_eq!(hta_work("ncclFoo"), Work::Computation);
-        assert_eq!(hta_work("Memcpy HtoD"), Work::Memory);
-        assert_eq!(hta_work("my Memcpy"), Work::Other);
-        assert_eq!(hta_work("Event Sync"), Work::Other);
-        assert_eq!(hta_work("gemm Memset"), Work::Computation);
+    fn device_work_follows_from_the_name() {
+        assert_eq!(hta_work("ncclDevKernel_AllReduce"), DeviceWork::Communication);
+        assert_eq!(hta_work("ncclFoo"), DeviceWork::Computation);
+        assert_eq!(hta_work("Memcpy HtoD"), DeviceWork::Memory);
+        assert_eq!(hta_work("my Memcpy"), DeviceWork::Other);
+        assert_eq!(hta_work("Event Sync"), DeviceWork::Other);
+        assert_eq!(hta_work("gemm Memset"), DeviceWork::Computation);
     }
 }

@@ -35,26 +35,26 @@ pub struct MemoryPoint {
 /// Collects memory events in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    devices: BTreeMap<String, Device>,
+    devices: BTreeMap<String, DeviceMemory>,
 }
 
 #[derive(Debug, Default)]
-struct Device {
+struct DeviceMemory {
     events: u64,
     max_allocated: Option<i64>,
     max_reserved: Option<i64>,
     sum_bytes: i64,
-    bins: Bins,
+    bins: PeakBins,
 }
 
 /// Largest value per interval; the interval doubles until all fit, so the result does not depend on the order.
 #[derive(Debug)]
-struct Bins {
+struct PeakBins {
     shift: u32,
     most: BTreeMap<i64, i64>,
 }
 
-impl Default for Bins {
+impl Default for PeakBins {
     fn default() -> Self {
         Self { shift: 10, most: BTreeMap::new() }
     }
@@ -62,7 +62,7 @@ impl Default for Bins {
 
 /// The fields of one memory event.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Change {
+pub(crate) struct MemoryEvent {
     pub(crate) at: Option<i64>,
     pub(crate) bytes: i64,
     pub(crate) allocated: Option<i64>,
@@ -70,9 +70,9 @@ pub(crate) struct Change {
 }
 
 impl Memory {
-    pub(crate) fn add(&mut self, device: &str, change: Change) {
+    pub(crate) fn add(&mut self, device: &str, change: MemoryEvent) {
         if !self.devices.contains_key(device) {
-            self.devices.insert(device.to_owned(), Device::default());
+            self.devices.insert(device.to_owned(), DeviceMemory::default());
         }
         let Some(entry) = self.devices.get_mut(device) else { return };
         entry.events += 1;
@@ -100,7 +100,7 @@ impl Memory {
     }
 }
 
-impl Bins {
+impl PeakBins {
     fn add(&mut self, at: i64, value: i64) {
         let bin = at >> self.shift;
         if let Some(most) = self.most.get_mut(&bin) {
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn the_timeline_is_bounded_and_does_not_depend_on_the_order() {
-        let changes: Vec<Change> = (0..50_000_i64)
-            .map(|i| Change { at: Some(i * 7919), bytes: 1, allocated: Some(i % 977), reserved: None })
+        let changes: Vec<MemoryEvent> = (0..50_000_i64)
+            .map(|i| MemoryEvent { at: Some(i * 7919), bytes: 1, allocated: Some(i % 977), reserved: None })
             .collect();
-        let run = |changes: &mut dyn Iterator<Item = &Change>| {
+        let run = |changes: &mut dyn Iterator<Item = &MemoryEvent>| {
             let mut memory = Memory::default();
             changes.for_each(|change| memory.add("1:0", *change));
             memory.finish(0)

@@ -1,8 +1,8 @@
 //! The three compact records the analysis sorts: spans by lane and time, rows by correlation, device points by
-//! time. Knows how they are packed and ordered, not what is made of them.
+//! time. Defines how they are packed and ordered.
 
 use crate::collect::id::{CategoryId, KindId, ScopeId, StepId, StreamId};
-use crate::sort::{Record, put, put_signed, take, take_signed};
+use crate::sort::{SortRecord, put, put_signed, take, take_signed};
 use knockout_trace::LaneId;
 use std::cmp::{Ordering, Reverse};
 
@@ -50,7 +50,7 @@ impl Span {
     }
 }
 
-impl Record for Span {
+impl SortRecord for Span {
     const ZERO: Self = Self {
         lane: LaneId::from_index(0),
         start: 0,
@@ -141,7 +141,7 @@ pub(crate) struct Link {
     pub(crate) flags: u8,
 }
 
-impl Record for Link {
+impl SortRecord for Link {
     const ZERO: Self = Self {
         correlation: 0,
         order: 0,
@@ -245,14 +245,14 @@ impl Link {
 
 /// Something that happens on a stream at a time: a device event starts, or a call for one was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Point {
+pub(crate) struct StreamPoint {
     pub(crate) time: i64,
     pub(crate) stream: Option<StreamId>,
     pub(crate) order: u64,
     pub(crate) what: What,
 }
 
-/// Kind of a [`Point`].
+/// Kind of a [`StreamPoint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// Calls made, by either rule.
@@ -288,7 +288,7 @@ impl Device {
     const IS_DEVICE: u8 = 32;
 }
 
-impl Record for Point {
+impl SortRecord for StreamPoint {
     const ZERO: Self = Self { time: 0, stream: None, order: 0, what: What::Calls { whole: 0, hta: 0 } };
 
     /// Calls and device events apart: each of them comes nearly sorted, both together do not.
@@ -303,7 +303,7 @@ impl Record for Point {
     fn order(&self, other: &Self) -> Ordering {
         let rank = |point: &Self| match point.what {
             What::Calls { .. } => (0, Reverse(0)),
-            // The longer one later: the exact rule wants equal starts by end.
+            // The longer one later: the exact rule sorts equal starts by end.
             What::Device(device) => (1, Reverse(-device.duration)),
         };
         (self.time, rank(self), self.order).cmp(&(other.time, rank(other), other.order))
@@ -421,11 +421,11 @@ mod tests {
             } else {
                 What::Device(Device { duration, kind, flags, kept, call: calls.0, call_hta, starts_hta: kept })
             };
-            let point = Point { time, stream, order, what };
+            let point = StreamPoint { time, stream, order, what };
             let mut bytes = Vec::new();
-            point.encode(&Point::ZERO, &mut bytes);
+            point.encode(&StreamPoint::ZERO, &mut bytes);
             prop_assert!(bytes.len() <= crate::sort::MAX_ENCODED);
-            prop_assert_eq!(Point::decode(&Point::ZERO, 0, &mut bytes.as_slice()), Some(point));
+            prop_assert_eq!(StreamPoint::decode(&StreamPoint::ZERO, 0, &mut bytes.as_slice()), Some(point));
         }
     }
 }

@@ -26,7 +26,7 @@ pub struct ByDevice {
     pub names: NameTable,
     /// By name without arguments, template arguments and return type.
     pub short_names: NameTable,
-    /// How many names came and went.
+    /// Numbers of added and deleted names.
     pub ops: OpsChange,
 }
 
@@ -69,8 +69,8 @@ pub struct Change {
     pub diff_us: f64,
 }
 
-impl From<Cells> for Change {
-    fn from([a, b]: Cells) -> Self {
+impl From<InBoth> for Change {
+    fn from([a, b]: InBoth) -> Self {
         Self {
             control_count: a.0,
             control_us: a.1,
@@ -97,25 +97,25 @@ pub struct OpsChange {
     pub unchanged: usize,
 }
 
-/// Takes count and time of one side out of a row.
-type Part = fn(&FirstStepRow) -> (u64, f64);
+/// Returns count and time of one side of a row.
+type CountAndTime = fn(&FirstStepRow) -> (u64, f64);
 
 /// Count and time in `a`, then in `b`.
-type Cells = [(u64, f64); 2];
+type InBoth = [(u64, f64); 2];
 
 pub(super) fn compare(a: &Analysis, b: &Analysis) -> Option<FirstStepComparison> {
     let (own, other) = (&a.ranks.first()?.first_step, &b.ranks.first()?.first_step);
     if own.iterations.is_empty() || other.iterations.is_empty() {
         return None;
     }
-    let sides: [(&'static str, Part); 3] = [
+    let sides: [(&'static str, CountAndTime); 3] = [
         ("CPU", |row| (row.host_count, row.host_us)),
         ("GPU", |row| (row.device_count, row.device_us)),
         ("ALL", |row| (row.host_count + row.device_count, row.host_us + row.device_us)),
     ];
     let by_device = sides.into_iter().map(|(side, part)| {
-        let mut names: BTreeMap<String, Cells> = BTreeMap::new();
-        let mut short: BTreeMap<String, Cells> = BTreeMap::new();
+        let mut names: BTreeMap<String, InBoth> = BTreeMap::new();
+        let mut short: BTreeMap<String, InBoth> = BTreeMap::new();
         for (index, rows) in [&own.rows, &other.rows].into_iter().enumerate() {
             for (name, row) in rows {
                 let (count, us) = part(row);
@@ -139,7 +139,7 @@ pub(super) fn compare(a: &Analysis, b: &Analysis) -> Option<FirstStepComparison>
     })
 }
 
-fn changes(names: &BTreeMap<String, Cells>) -> OpsChange {
+fn changes(names: &BTreeMap<String, InBoth>) -> OpsChange {
     let mut out = OpsChange::default();
     for [(a, _), (b, _)] in names.values() {
         match (a, b) {
@@ -153,8 +153,8 @@ fn changes(names: &BTreeMap<String, Cells>) -> OpsChange {
     out
 }
 
-fn table(names: BTreeMap<String, Cells>) -> NameTable {
-    let mut all: Cells = Cells::default();
+fn table(names: BTreeMap<String, InBoth>) -> NameTable {
+    let mut all: InBoth = InBoth::default();
     for cells in names.values() {
         for (sum, (count, us)) in all.iter_mut().zip(cells) {
             sum.0 += count;

@@ -1,7 +1,7 @@
-//! Two traces beside each other.
+//! Comparison of two traces.
 
 mod first_step;
 mod trace;
 
 pub use first_step::{ByDevice, Change, FirstStepComparison, NameRow, NameTable, OpsChange};
-pub use trace::{About, Comparison, ComparisonWarning, Contributor, Row, TimeUnit};
+pub use trace::{Contributor, TimeUnit, TraceComparison, TraceComparisonWarning, TraceQuantity, TraceRow};

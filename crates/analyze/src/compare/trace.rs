@@ -1,11 +1,11 @@
-//! Two traces beside each other, per step: what differs in their conditions, then what takes longer and what is new.
+//! Comparison of two traces, per step: different conditions, then changed and new operations.
 
 use super::first_step::{self, FirstStepComparison};
 use crate::findings::finding::Sourced;
 use crate::findings::warning::TraceWarning;
 use crate::findings::{Analysis, SCHEMA};
 use crate::findings::{FileFindings, StepFindings};
-use knockout_base::stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
+use knockout_base::stats::{DifferingCondition, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ const WORTH_NAMING: f64 = 0.01;
 
 /// A reason to distrust a comparison of traces.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ComparisonWarning {
+pub enum TraceComparisonWarning {
     /// A warning of the first trace.
     OfA(Sourced<TraceWarning>),
     /// A warning of the second trace.
@@ -35,7 +35,7 @@ pub enum ComparisonWarning {
 
 /// Two traces beside each other. `knockout-report` adds the warnings' sentences to make the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Comparison {
+pub struct TraceComparison {
     /// See [`SCHEMA`].
     pub schema: u32,
     /// Name of the first trace.
@@ -44,18 +44,18 @@ pub struct Comparison {
     pub b: String,
     /// Unit of the times: whole traces unless both have steps.
     pub per: TimeUnit,
-    /// No condition differs that makes times differ by itself.
+    /// Whether all conditions that change times by themselves are equal.
     pub comparable: bool,
     /// Conditions that differ.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<DifferingCondition>,
     /// The step, then categories: microseconds per step in `a` and `b`.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TraceRow>,
     /// Self time by operation in `a` and `b`, largest difference first.
-    pub operations: Vec<Row>,
+    pub operations: Vec<TraceRow>,
     /// Operations only in `b`, largest first.
-    pub added: Vec<Row>,
+    pub added: Vec<TraceRow>,
     /// Operations only in `a`, largest first.
-    pub removed: Vec<Row>,
+    pub removed: Vec<TraceRow>,
     /// The first profiler step of each by HTA's rule; `None` unless both have steps.
     pub first_step: Option<FirstStepComparison>,
     /// The largest changes, the largest first: categories of either side, then an operation.
@@ -65,11 +65,11 @@ pub struct Comparison {
     pub samples_per_step: Option<(f64, f64)>,
     /// Reasons to distrust the figures.
     #[serde(skip)]
-    pub warnings: Vec<ComparisonWarning>,
-    /// Categories in which nothing is done: however long, they are not a difference worth naming.
+    pub warnings: Vec<TraceComparisonWarning>,
+    /// Idle categories, which are never among the largest changes.
     #[serde(skip)]
     pub asleep_categories: BTreeSet<String>,
-    /// Operations in which nothing is done.
+    /// Idle operations.
     #[serde(skip)]
     asleep: BTreeSet<String>,
 }
@@ -90,13 +90,13 @@ impl TimeUnit {
     }
 }
 
-/// Something that changed.
+/// A changed category or operation.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Contributor {
     /// A category or an operation.
     pub name: String,
     /// Kind of quantity, with its side.
-    pub about: About,
+    pub about: TraceQuantity,
     /// Microseconds per step (or sample) in `b` minus those in `a`.
     pub difference_us: f64,
 }
@@ -104,8 +104,8 @@ pub struct Contributor {
 /// Kind of quantity in a row.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
-    /// The step's wall time (median over steps), or the whole span of a trace without steps. The gate looks here.
+pub enum TraceQuantity {
+    /// The step's wall time (median over steps), or the whole span of a trace without steps. `--fail-above` tests it.
     Step,
     /// Host time of a category, mean per step.
     Host,
@@ -115,13 +115,13 @@ pub enum About {
     Operation,
 }
 
-/// One thing in both traces.
-pub type Row = knockout_base::stats::Row<About>;
+/// A quantity in both traces.
+pub type TraceRow = knockout_base::stats::ComparisonRow<TraceQuantity>;
 
 /// The condition with the number of files of a side.
 const RANKS: &str = "ranks";
 
-/// Conditions that make times differ by themselves.
+/// Conditions that change times by themselves.
 const DECISIVE: [&str; 21] = [
     "convert",
     "world_size",
@@ -147,26 +147,26 @@ const DECISIVE: [&str; 21] = [
     "machine",
 ];
 
-fn is_decisive(difference: &Difference) -> bool {
+fn is_decisive(difference: &DifferingCondition) -> bool {
     DECISIVE.contains(&difference.what.as_str())
 }
 
-impl Comparison {
+impl TraceComparison {
     /// Compares two analyses; ratios are `b / a`.
     pub fn of(a: &Analysis, b: &Analysis) -> Self {
         let differences = differences(a, b);
-        let of_a = a.warnings.iter().cloned().map(ComparisonWarning::OfA);
-        let of_b = b.warnings.iter().cloned().map(ComparisonWarning::OfB);
-        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
+        let of_a = a.warnings.iter().cloned().map(TraceComparisonWarning::OfA);
+        let of_b = b.warnings.iter().cloned().map(TraceComparisonWarning::OfB);
+        let mut warnings: Vec<TraceComparisonWarning> = of_a.chain(of_b).collect();
         warnings.extend(match (a.steps.len(), b.steps.len()) {
-            (0, 0) => Some(ComparisonWarning::NoSteps),
-            (0, _) | (_, 0) => Some(ComparisonWarning::StepsInOneOnly),
-            (a, b) if a.min(b) < FEWEST_FOR_INTERVAL => Some(ComparisonWarning::NoInterval(a.min(b))),
+            (0, 0) => Some(TraceComparisonWarning::NoSteps),
+            (0, _) | (_, 0) => Some(TraceComparisonWarning::StepsInOneOnly),
+            (a, b) if a.min(b) < FEWEST_FOR_INTERVAL => Some(TraceComparisonWarning::NoInterval(a.min(b))),
             _ => None,
         });
         let mut rows = vec![step_row(a, b)];
-        rows.extend(category_rows(a, b, About::Host, |step| &step.host));
-        rows.extend(category_rows(a, b, About::Device, |step| &step.device));
+        rows.extend(category_rows(a, b, TraceQuantity::Host, |step| &step.host));
+        rows.extend(category_rows(a, b, TraceQuantity::Device, |step| &step.device));
         let (operations, added, removed) = operations(a, b);
         let mut comparison = Self {
             schema: SCHEMA,
@@ -193,18 +193,18 @@ impl Comparison {
     /// Sorts operations by their difference, sleeping threads last, and finds the largest changes.
     fn order(&mut self) {
         let Self { rows, operations, added, removed, asleep, asleep_categories, .. } = self;
-        let is_asleep = |row: &Row| asleep.contains(&row.name);
+        let is_asleep = |row: &TraceRow| asleep.contains(&row.name);
         for list in [&mut *operations, added, removed] {
             sort_by_difference(list);
             // Stable: the rest keeps its order.
             list.sort_by_key(is_asleep);
         }
-        let by = |row: &Row| (row.b - row.a).abs();
+        let by = |row: &TraceRow| (row.b - row.a).abs();
         let step = rows.first().map_or(0.0, |row| row.a.max(row.b));
-        let names = |row: &&Row| by(row) > WORTH_NAMING * step && !is_asleep(row);
-        let mut categories: Vec<&Row> = rows
+        let names = |row: &&TraceRow| by(row) > WORTH_NAMING * step && !is_asleep(row);
+        let mut categories: Vec<&TraceRow> = rows
             .iter()
-            .filter(|row| row.about != About::Step && !asleep_categories.contains(&row.name))
+            .filter(|row| row.about != TraceQuantity::Step && !asleep_categories.contains(&row.name))
             .collect();
         categories.sort_by(|x, y| by(y).total_cmp(&by(x)));
         let lists = [&*operations, added, removed];
@@ -229,29 +229,29 @@ impl Comparison {
     }
 
     /// The conditions that make times differ by themselves; none where the two are comparable.
-    pub fn decisive(&self) -> impl Iterator<Item = &Difference> {
+    pub fn decisive(&self) -> impl Iterator<Item = &DifferingCondition> {
         self.differences.iter().filter(|difference| is_decisive(difference))
     }
 
     /// Returns the numbers of ranks, where they differ: times are sums over ranks, so a ratio would mislead.
-    pub fn unlike_ranks(&self) -> Option<&Difference> {
+    pub fn unlike_ranks(&self) -> Option<&DifferingCondition> {
         self.differences.iter().find(|difference| difference.what == RANKS)
     }
 
-    /// The step's wall time: what a gate looks at.
-    pub fn step(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.about == About::Step)
+    /// Returns the step's wall time, which `--fail-above` tests.
+    pub fn step(&self) -> Option<&TraceRow> {
+        self.rows.iter().find(|row| row.about == TraceQuantity::Step)
     }
 
     /// Returns the rows that are slower than `ratio` even at the low end of their interval. Only the step decides: a category
     /// that grows while the step does not is not a regression. With too few steps for an interval the list is empty.
-    pub fn slower_than(&self, ratio: f64) -> Vec<&Row> {
+    pub fn slower_than(&self, ratio: f64) -> Vec<&TraceRow> {
         let step = self.step().filter(|row| row.is_interval() && row.low.is_some_and(|low| low > ratio));
         step.into_iter().collect()
     }
 }
 
-fn differences(a: &Analysis, b: &Analysis) -> Vec<Difference> {
+fn differences(a: &Analysis, b: &Analysis) -> Vec<DifferingCondition> {
     let conditions = |analysis: &Analysis| {
         let mut all = analysis.ranks.first().map(|rank| rank.conditions.clone()).unwrap_or_default();
         all.insert(RANKS.to_owned(), analysis.ranks.len().to_string());
@@ -264,11 +264,11 @@ fn differences(a: &Analysis, b: &Analysis) -> Vec<Difference> {
     let text = |map: &BTreeMap<String, String>, key: &String| map.get(key).cloned().unwrap_or_default();
     keys.into_iter()
         .filter(|key| own.get(*key) != other.get(*key))
-        .map(|key| Difference { what: key.clone(), a: text(&own, key), b: text(&other, key) })
+        .map(|key| DifferingCondition { what: key.clone(), a: text(&own, key), b: text(&other, key) })
         .collect()
 }
 
-fn step_row(a: &Analysis, b: &Analysis) -> Row {
+fn step_row(a: &Analysis, b: &Analysis) -> TraceRow {
     let (name, lengths): (_, fn(&Analysis) -> Vec<f64>) = if TimeUnit::of(a, b) == TimeUnit::Step {
         ("step", |analysis| analysis.steps.iter().map(|step| step.us).collect())
     } else {
@@ -276,15 +276,15 @@ fn step_row(a: &Analysis, b: &Analysis) -> Row {
             vec![analysis.ranks.iter().map(|f| f.span_without_trace_cat_us).fold(0.0, f64::max)]
         })
     };
-    Row::of(name, About::Step, &lengths(a), &lengths(b), Middle::Median)
+    TraceRow::of(name, TraceQuantity::Step, &lengths(a), &lengths(b), Middle::Median)
 }
 
 fn category_rows(
     a: &Analysis,
     b: &Analysis,
-    about: About,
-    part: fn(&StepFindings) -> &Vec<crate::Share>,
-) -> Vec<Row> {
+    about: TraceQuantity,
+    part: fn(&StepFindings) -> &Vec<crate::TimeShare>,
+) -> Vec<TraceRow> {
     if TimeUnit::of(a, b) == TimeUnit::Trace {
         return whole_category_rows(a, b, about);
     }
@@ -298,16 +298,16 @@ fn category_rows(
             |step: &StepFindings| part(step).iter().find(|row| row.name == name).map_or(0.0, |row| row.us);
         analysis.steps.iter().map(of_step).collect()
     };
-    let mut rows: Vec<Row> = names
+    let mut rows: Vec<TraceRow> = names
         .into_iter()
-        .map(|name| Row::of(name, about, &values(a, name), &values(b, name), Middle::Mean))
+        .map(|name| TraceRow::of(name, about, &values(a, name), &values(b, name), Middle::Mean))
         .collect();
     sort_by_difference(&mut rows);
     rows
 }
 
-fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
-    let wanted = about == About::Device;
+fn whole_category_rows(a: &Analysis, b: &Analysis, about: TraceQuantity) -> Vec<TraceRow> {
+    let wanted = about == TraceQuantity::Device;
     let names: BTreeSet<&str> = [a, b]
         .iter()
         .flat_map(|x| &x.categories)
@@ -318,16 +318,16 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
         let row = analysis.categories.iter().find(|row| row.name == name && row.device == wanted);
         vec![row.map_or(0.0, |row| row.us)]
     };
-    let mut rows: Vec<Row> = names
+    let mut rows: Vec<TraceRow> = names
         .into_iter()
-        .map(|name| Row::of(name, about, &value(a, name), &value(b, name), Middle::Mean))
+        .map(|name| TraceRow::of(name, about, &value(a, name), &value(b, name), Middle::Mean))
         .collect();
     sort_by_difference(&mut rows);
     rows
 }
 
 /// Operations in both, only in `b`, only in `a`.
-fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
+fn operations(a: &Analysis, b: &Analysis) -> (Vec<TraceRow>, Vec<TraceRow>, Vec<TraceRow>) {
     let unit = TimeUnit::of(a, b);
     let (own, other) = (times(a, unit), times(b, unit));
     let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).map(AsRef::as_ref).collect();
@@ -345,19 +345,19 @@ fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
         };
         if target.len() < MAX_OPERATIONS {
             let (x, y) = (own.values(name), other.values(name));
-            target.push(Row::of(name, About::Operation, &x, &y, Middle::Mean));
+            target.push(TraceRow::of(name, TraceQuantity::Operation, &x, &y, Middle::Mean));
         }
     }
     (both, added, removed)
 }
 
 /// Self times of operations: of each those steps that have any, so that names and steps do not multiply.
-struct Times<'a> {
+struct OperationTimes<'a> {
     by_name: BTreeMap<Cow<'a, str>, BTreeMap<u32, f64>>,
     steps: usize,
 }
 
-impl Times<'_> {
+impl OperationTimes<'_> {
     fn mean(&self, name: &str) -> f64 {
         let sum: f64 = self.by_name.get(name).map_or(0.0, |row| row.values().sum());
         sum / self.steps.max(1) as f64
@@ -376,7 +376,7 @@ impl Times<'_> {
 }
 
 /// Self time of each operation by step, over all ranks; or as one number for whole traces.
-fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
+fn times(analysis: &Analysis, unit: TimeUnit) -> OperationTimes<'_> {
     let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
     if unit == TimeUnit::Trace || !analysis.ranks.iter().all(by_step) {
         let steps = match unit {
@@ -388,7 +388,7 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
             let sums = by_name.entry(without_addresses(&op.name)).or_default();
             *sums.entry(0).or_default() += op.self_us / steps;
         }
-        return Times { by_name, steps: 1 };
+        return OperationTimes { by_name, steps: 1 };
     }
     let mut by_name: BTreeMap<Cow<'_, str>, BTreeMap<u32, f64>> = BTreeMap::new();
     let mut steps = 0;
@@ -401,10 +401,10 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
             }
         }
     }
-    Times { by_name, steps }
+    OperationTimes { by_name, steps }
 }
 
-/// Returns the names of categories in which nothing is done.
+/// Returns the names of idle categories.
 fn asleep_categories(sides: &[&Analysis]) -> BTreeSet<String> {
     let categories = sides.iter().flat_map(|side| &side.ranks).flat_map(|rank| &rank.picture.categories);
     categories.filter(|row| row.role.is_asleep()).map(|row| row.name.clone()).collect()

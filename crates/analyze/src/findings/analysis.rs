@@ -1,15 +1,15 @@
-//! The findings of all files together: what `trace analyze` shows.
+//! The findings of all files together, which `trace analyze` shows.
 
 use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use super::job::Job;
 use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::Role;
-use crate::findings::finding::{Source, Sourced, TraceFinding};
+use crate::findings::finding::{FindingSource, Sourced, TraceFinding};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, ModuleRow, Operation, OperationPart,
-    PythonFunction, Share, StepFindings, StepSummary, module_tree, modules, shares,
+    PythonFunction, StepFindings, StepSummary, TimeShare, module_tree, modules, shares,
 };
 use knockout_base::stats::us;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Version of the document; grows when a key changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, findings, warnings) is not serialised here:
+/// One file's findings, or several ranks' together. Fields with sentences (ranks, stragglers, findings, warnings) are not serialised here:
 /// `knockout-report` makes the document of `--json`.
 ///
 /// With several files times are sums over the ranks, except for steps: a step lasts as long as its slowest rank.
@@ -51,7 +51,7 @@ pub struct Analysis {
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by phase.
-    pub phases: Vec<Share>,
+    pub phases: Vec<TimeShare>,
     /// Operations by name.
     pub operations: Vec<Operation>,
     /// Python functions.
@@ -119,7 +119,7 @@ impl Analysis {
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let mut stragglers = stragglers::of(&ranks);
-        // Who arrives last is known: a guess from times of computation would contradict it.
+        // The last rank to arrive is known: a guess from times of computation would contradict it.
         if let (Some(stragglers), Some(job)) = (&mut stragglers, &job)
             && job.collectives > 0
         {
@@ -133,7 +133,7 @@ impl Analysis {
             straggler.map(|what| Sourced { source: None, what }).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
-            let source = (ranks.len() > 1).then(|| Source::of(rank.rank, &rank.file));
+            let source = (ranks.len() > 1).then(|| FindingSource::of(rank.rank, &rank.file));
             warnings.extend(sourced(source.as_ref(), &rank.warnings));
             findings.extend(sourced(source.as_ref(), &rank.findings));
         }
@@ -184,7 +184,10 @@ fn span(ranks: &[FileFindings], window: fn(&FileFindings) -> Option<(i64, i64)>)
     us(if latest_start < earliest_end { last - first } else { longest })
 }
 
-fn sourced<'a, T: Clone>(source: Option<&'a Source>, list: &'a [T]) -> impl Iterator<Item = Sourced<T>> + 'a {
+fn sourced<'a, T: Clone>(
+    source: Option<&'a FindingSource>,
+    list: &'a [T],
+) -> impl Iterator<Item = Sourced<T>> + 'a {
     list.iter().map(move |what| Sourced { source: source.cloned(), what: what.clone() })
 }
 
@@ -260,7 +263,7 @@ fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
     CategoryShare::with_shares(sums.into_values().collect(), &waits)
 }
 
-fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {
+fn phases(ranks: &[FileFindings], whole: f64) -> Vec<TimeShare> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for row in ranks.iter().flat_map(|f| &f.phases) {
         *sums.entry(&row.name).or_default() += row.us;
@@ -307,7 +310,7 @@ fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
     out
 }
 
-/// Of several ranks, each step as its slowest rank has it.
+/// Of several ranks, each step of its slowest rank.
 fn steps(ranks: &[FileFindings]) -> (Vec<StepFindings>, Option<StepSummary>) {
     if let [only] = ranks {
         return (only.steps.clone(), only.step_summary.clone());

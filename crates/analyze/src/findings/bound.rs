@@ -1,6 +1,6 @@
-//! The bound of a step: the answer to "why is training slow?". There is always one, from the parts of the steps. Values only.
+//! The bound of a step: the cause that limits its speed, from the parts of the steps. Values only.
 
-use super::finding::Source;
+use super::finding::FindingSource;
 use knockout_base::stats::share;
 use serde::Serialize;
 
@@ -47,11 +47,11 @@ pub enum Limit {
     Nothing,
 }
 
-/// How sure an answer is.
+/// Confidence of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// No other cause comes near.
+    /// No other cause has a similar share.
     Clear,
     /// Another cause has up to two thirds of its share.
     Likely,
@@ -142,7 +142,7 @@ pub struct Bound {
     pub limit: Limit,
     /// Share of that cause.
     pub share: f64,
-    /// How sure that is.
+    /// Confidence of that cause.
     pub confidence: Confidence,
     /// The most by which a step (or the trace) could get shorter if the cause were removed, in microseconds.
     pub gain_us: f64,
@@ -159,14 +159,14 @@ pub struct Bound {
     pub operation: Option<(String, f64)>,
     /// The rank that this one waits for in collectives, where that is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_for: Option<Source>,
+    pub waits_for: Option<FindingSource>,
     /// The parts of the time.
     pub parts: TimeParts,
 }
 
 impl Bound {
     /// Replaces communication as the cause if at least half of it is waiting for another rank to arrive: `wait_us` over `steps` steps.
-    pub(crate) fn wait_for(&mut self, source: &Source, wait_us: f64, steps: usize) {
+    pub(crate) fn wait_for(&mut self, source: &FindingSource, wait_us: f64, steps: usize) {
         let wait_us = wait_us.min(self.parts.communication_us);
         if self.limit != Limit::Communication || wait_us < MOSTLY_WAITING * self.parts.communication_us {
             return;

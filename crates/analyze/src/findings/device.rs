@@ -1,6 +1,6 @@
 //! The device figures as values. Microseconds, since they are documents.
 
-use super::share::Share;
+use super::share::TimeShare;
 use knockout_base::stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,11 +66,11 @@ pub struct Gpu {
     /// Length of the queue of each stream.
     pub queue_length: BTreeMap<String, QueueFigures>,
     /// Sum of device time by the phase of the step that launched it, largest first.
-    pub by_phase: Vec<Share>,
+    pub by_phase: Vec<TimeShare>,
 }
 
 impl Gpu {
-    /// Device events whose call is in the file and is none of the launch calls known by name: it is in no launch figure.
+    /// Device events whose call is in the file but is not a known launch call; launch figures exclude them.
     pub fn launched_by_other_calls(&self) -> u64 {
         self.device_events.saturating_sub(self.launch.rows + self.device_events_without_launch_call)
     }

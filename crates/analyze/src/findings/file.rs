@@ -5,7 +5,7 @@ use super::collective::CollectiveTable;
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
 use super::modules::ModuleRow;
-use super::share::Share;
+use super::share::TimeShare;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::{Category, Role};
@@ -72,7 +72,7 @@ pub struct FileFindings {
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by the phase around it; the parts sum to `host_us`.
-    pub phases: Vec<Share>,
+    pub phases: Vec<TimeShare>,
     /// By name, largest self time first.
     pub operations: Vec<Operation>,
     /// Python functions, with the native time below each and not below a deeper one.
@@ -146,7 +146,7 @@ impl FileFindings {
     }
 
     /// Returns the time of the categories of a role in a list; `None` without any.
-    pub(crate) fn us_of(&self, list: &[Share], role: Role) -> Option<f64> {
+    pub(crate) fn us_of(&self, list: &[TimeShare], role: Role) -> Option<f64> {
         list.iter().filter(|row| self.role_of(&row.name) == role).map(|row| row.us).reduce(|a, b| a + b)
     }
 
@@ -312,7 +312,7 @@ pub struct LaneFindings {
     /// Union of the device events alone.
     pub device_work_us: Option<f64>,
     /// Where its time went.
-    pub categories: Vec<Share>,
+    pub categories: Vec<TimeShare>,
 }
 
 impl LaneFindings {
@@ -343,9 +343,9 @@ pub struct StepFindings {
     /// Start after the first event of the trace.
     pub start_us: f64,
     /// Self time of host lanes inside it, by category.
-    pub host: Vec<Share>,
+    pub host: Vec<TimeShare>,
     /// Device time launched from it, by category; the share is of the step's length.
-    pub device: Vec<Share>,
+    pub device: Vec<TimeShare>,
     /// Parts of its time.
     pub parts: TimeParts,
     /// The cause that takes most of it.
@@ -403,9 +403,9 @@ pub struct CriticalPath {
     /// Length of the step in microseconds.
     pub us: f64,
     /// Parts of the path by category; they sum to `us`.
-    pub parts: Vec<Share>,
+    pub parts: Vec<TimeShare>,
     /// The operations with the longest time on the path.
-    pub operations: Vec<Share>,
+    pub operations: Vec<TimeShare>,
 }
 
 /// The values behind the HTML picture and the collapsed stacks; bounded.

@@ -96,9 +96,9 @@ pub enum TraceFinding {
     /// A rank that makes the others wait.
     Straggler {
         /// Rank, or the file where none is named.
-        source: Source,
+        source: FindingSource,
         /// The other rank, where there are two; else the median of all is what it is compared with.
-        against: Option<Source>,
+        against: Option<FindingSource>,
         /// Whether times are of computation; else of a median step.
         is_compute: bool,
         /// The rank's time in microseconds.
@@ -117,7 +117,7 @@ pub enum TraceFinding {
     /// A rank that arrives last in most collectives of a job.
     LastToArrive {
         /// Rank, or the file where none is named.
-        source: Source,
+        source: FindingSource,
         /// Collectives in which it is the last.
         last_in: usize,
         /// Collectives of the job.
@@ -134,14 +134,14 @@ pub enum TraceFinding {
 /// The rank, or the file without one, that something was found in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Source {
+pub enum FindingSource {
     /// Rank in the process group.
     Rank(i64),
     /// File as it was named.
     File(String),
 }
 
-impl Source {
+impl FindingSource {
     /// Returns the rank, or the file where none is named.
     pub fn of(rank: Option<i64>, file: &str) -> Self {
         rank.map_or_else(|| Self::File(file.to_owned()), Self::Rank)
@@ -152,7 +152,7 @@ impl Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sourced<T> {
     /// Where it was found.
-    pub source: Option<Source>,
+    pub source: Option<FindingSource>,
     /// The finding.
     pub what: T,
 }

@@ -1,4 +1,4 @@
-//! The stacks of a run's trace with all steps laid upon each other: a flame graph shows what steps have in common.
+//! The stacks of a run's trace with all steps merged into one, for flame graphs.
 
 use crate::findings::Analysis;
 use crate::findings::{LaneStacks, Picture, StackNode};
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_fall_together_and_nothing_is_lost() {
+    fn steps_are_merged_and_times_are_kept() {
         let node = |parent, name, self_nanos, below_nanos| StackNode {
             parent,
             name,

@@ -1,4 +1,4 @@
-//! Decides what stands out in one file, by thresholds on its figures.
+//! Findings of one file, by thresholds on its figures.
 
 use super::device::IdleStream;
 use super::file::{FileFindings, StepFindings};
@@ -15,7 +15,7 @@ const COPIES: f64 = 0.10;
 const UNATTRIBUTED: f64 = 0.30;
 const SLOW_STEP: f64 = 1.5;
 
-/// Returns what stands out in one file, the strongest first.
+/// Returns the findings of one file, the strongest first.
 pub(crate) fn of_file(findings: &FileFindings) -> Vec<TraceFinding> {
     let mut out: Vec<TraceFinding> = [
         host_category(findings, Role::DataLoading, "data_loading", DATA),

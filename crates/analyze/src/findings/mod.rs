@@ -1,4 +1,4 @@
-//! Last stage: what is known about a file, about all files of a job together, and what stands out in it.
+//! Last stage: the findings of a file, and of all files of a job together.
 
 mod analysis;
 mod bound;
@@ -23,11 +23,11 @@ pub use file::{
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, StackNode, StepFindings,
     StepSpan, StepSummary,
 };
-pub use finding::{Delay, DelayCause, Source, Sourced, TraceFinding};
+pub use finding::{Delay, DelayCause, FindingSource, Sourced, TraceFinding};
 pub use job::{ClockOffset, CollectiveSummary, CollectiveTimes, Job, JobRank, StepWaits, jobs};
 pub use modules::ModuleRow;
 pub(crate) use modules::{module_tree, modules};
-pub use share::Share;
+pub use share::TimeShare;
 pub(crate) use share::shares;
-pub use stragglers::{RankRow, StepRow, Stragglers};
+pub use stragglers::{StepRow, StragglerRow, Stragglers};
 pub use warning::{Counted, TraceWarning};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// A named part of a whole.
 #[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Share {
+pub struct TimeShare {
     /// Name of the part.
     pub name: String,
     /// Time in microseconds.
@@ -15,11 +15,11 @@ pub struct Share {
 }
 
 /// Returns named parts as shares of a whole, largest first, without empty ones.
-pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<Share> {
-    let mut out: Vec<Share> = rows
+pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<TimeShare> {
+    let mut out: Vec<TimeShare> = rows
         .into_iter()
         .filter(|(_, us)| *us != 0.0)
-        .map(|(name, us)| Share { name, us, share: share(us, whole) })
+        .map(|(name, us)| TimeShare { name, us, share: share(us, whole) })
         .collect();
     out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| a.name.cmp(&b.name)));
     out

@@ -1,7 +1,7 @@
-//! Ranks beside each other: who makes the others wait.
+//! Comparison of ranks: the one that makes the others wait.
 
 use crate::findings::FileFindings;
-use crate::findings::finding::{Source, TraceFinding};
+use crate::findings::finding::{FindingSource, TraceFinding};
 use knockout_base::stats::{median, share};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ const STRAGGLES: f64 = 0.05;
 #[derive(Debug, Clone, Serialize)]
 pub struct Stragglers {
     /// One row per file.
-    pub ranks: Vec<RankRow>,
+    pub ranks: Vec<StragglerRow>,
     /// Steps that all ranks have.
     pub steps: Vec<StepRow>,
     /// Findings that stand out.
@@ -24,7 +24,7 @@ pub struct Stragglers {
 
 /// One rank.
 #[derive(Debug, Clone, Serialize)]
-pub struct RankRow {
+pub struct StragglerRow {
     /// Label of the file.
     pub file: String,
     /// `distributedInfo.rank` of the file.
@@ -87,10 +87,10 @@ pub(crate) fn of(files: &[FileFindings]) -> Option<Stragglers> {
             spread_us: longest - shortest,
         });
     }
-    let ranks: Vec<RankRow> = files
+    let ranks: Vec<StragglerRow> = files
         .iter()
         .zip(&slowest_in)
-        .map(|(f, slowest_in)| RankRow {
+        .map(|(f, slowest_in)| StragglerRow {
             file: f.file.clone(),
             rank: f.rank,
             median_step_us: f.step_summary.as_ref().map(|summary| summary.median_us),
@@ -107,7 +107,7 @@ fn us_at(us: &[f64], index: usize) -> f64 {
     us.get(index).copied().unwrap_or(0.0)
 }
 
-fn straggler(ranks: &[RankRow], steps: &[StepRow]) -> Option<TraceFinding> {
+fn straggler(ranks: &[StragglerRow], steps: &[StepRow]) -> Option<TraceFinding> {
     let compute: Vec<f64> = ranks.iter().filter_map(|rank| rank.compute_us).collect();
     let is_compute = compute.len() == ranks.len();
     let median_steps = || ranks.iter().filter_map(|rank| rank.median_step_us).collect();
@@ -126,8 +126,8 @@ fn straggler(ranks: &[RankRow], steps: &[StepRow]) -> Option<TraceFinding> {
     let excess = share(us - median_us, median_us);
     let per_step = if is_compute { steps.len() } else { 1 };
     (excess > STRAGGLES).then(|| TraceFinding::Straggler {
-        source: Source::of(row.rank, &row.file),
-        against: other.and_then(|other| ranks.get(other)).map(|row| Source::of(row.rank, &row.file)),
+        source: FindingSource::of(row.rank, &row.file),
+        against: other.and_then(|other| ranks.get(other)).map(|row| FindingSource::of(row.rank, &row.file)),
         is_compute,
         us,
         median_us,
@@ -142,8 +142,8 @@ fn straggler(ranks: &[RankRow], steps: &[StepRow]) -> Option<TraceFinding> {
 mod tests {
     use super::*;
 
-    fn row(rank: i64, compute_us: f64) -> RankRow {
-        RankRow {
+    fn row(rank: i64, compute_us: f64) -> StragglerRow {
+        StragglerRow {
             file: String::new(),
             rank: Some(rank),
             median_step_us: Some(100.0),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ranks_the_other_is_what_one_is_compared_with() {
+    fn of_two_ranks_each_is_compared_with_the_other() {
         let step = |name: &str| StepRow {
             name: name.to_owned(),
             us: vec![],
@@ -167,7 +167,7 @@ mod tests {
         let TraceFinding::Straggler { against, median_us, excess, step_us, .. } = two else {
             panic!("{two:?}")
         };
-        assert_eq!(against, Some(Source::Rank(0)));
+        assert_eq!(against, Some(FindingSource::Rank(0)));
         assert_eq!((median_us, excess, step_us), (100.0, 0.5, Some(25.0)));
         let three = straggler(&[row(0, 100.0), row(1, 150.0), row(2, 110.0)], &steps).unwrap();
         let TraceFinding::Straggler { against, median_us, .. } = three else { panic!("{three:?}") };

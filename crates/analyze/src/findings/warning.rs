@@ -1,8 +1,8 @@
 //! Reasons to distrust the figures of a trace. Values only: the sentences are written in
 //! `knockout-report`.
 
-use crate::collect::counts::Counts;
-use knockout_trace::{Damage, Irregularity, Outcome, Skipped};
+use crate::collect::counts::EventCounts;
+use knockout_trace::{Damage, Irregularity, ReadOutcome, Skipped};
 
 /// A reason to distrust a trace's figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum TraceWarning {
     Damaged(Damage),
     /// Reading continued behind damage in the middle.
     Skipped(Skipped),
-    /// The reader mended values that are not JSON.
+    /// The reader repaired values that are not JSON.
     Repaired(Irregularity),
     /// The list of events has no closing bracket.
     UnclosedList,
@@ -95,7 +95,7 @@ pub(crate) fn extend_counted<const N: usize>(out: &mut Vec<TraceWarning>, counts
 }
 
 /// Returns the warnings that follow from reading a file, in a fixed order.
-pub(crate) fn of_reading(outcome: &Outcome, counts: &Counts) -> Vec<TraceWarning> {
+pub(crate) fn of_reading(outcome: &ReadOutcome, counts: &EventCounts) -> Vec<TraceWarning> {
     let mut out: Vec<TraceWarning> = outcome.damage.iter().cloned().map(TraceWarning::Damaged).collect();
     out.extend(outcome.skipped.clone().map(TraceWarning::Skipped));
     out.extend(outcome.irregularities.iter().cloned().map(TraceWarning::Repaired));

@@ -3,7 +3,7 @@
 //! The usual script takes every number in front of `it/s`, keeps the last twenty and averages them. Also reads the
 //! lists such scripts leave in their reports, and looks for the figures in the bars of the same text.
 
-use super::bar::{Figure, Unit};
+use super::bar::{PrintedFigure, RateUnit};
 use super::row::LogRow;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ const MAX_LISTS: usize = 1000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Printed {
     pub(super) series: usize,
-    pub(super) figure: Figure,
+    pub(super) figure: PrintedFigure,
 }
 
 /// An average over figures, with its parts.
@@ -32,7 +32,7 @@ pub struct Average {
     pub count: usize,
     /// Their mean, which is what the usual script reports.
     pub mean: f64,
-    /// Figures that script does not see, because they are seconds per iteration.
+    /// Figures that the script omits, because they are seconds per iteration.
     pub left_out_seconds_per_iteration: usize,
     /// Whether the parts are bars of this text (otherwise they are runs of figures that move together).
     pub from_bars: bool,
@@ -119,7 +119,7 @@ pub(super) fn averages(
 ) -> Vec<Average> {
     let seen: Vec<(f64, Option<&LogRow>)> = printed
         .iter()
-        .filter(|printed| printed.figure.unit == Unit::PerSecond)
+        .filter(|printed| printed.figure.unit == RateUnit::PerSecond)
         .map(|printed| {
             let place = places.get(printed.series).copied().flatten();
             (printed.figure.value, place.and_then(|place| rows.get(place)))
@@ -132,15 +132,15 @@ pub(super) fn averages(
         let (parts, division) = match find(&seen, &list.figures, from) {
             Some(at) => {
                 from = at + list.figures.len();
-                (by_bar(seen.get(at..from).unwrap_or_default()), Division::Bars)
+                (by_bar(seen.get(at..from).unwrap_or_default()), PartBoundary::Bars)
             }
-            None => (by_jumps(&list.figures), Division::Jumps),
+            None => (by_jumps(&list.figures), PartBoundary::Jumps),
         };
         out.extend(average(file, &list.heading, parts, division, 0));
     }
     let last = seen.get(seen.len().saturating_sub(KEPT)..).unwrap_or_default();
     let heading = format!("the last {KEPT} it/s figures printed");
-    out.extend(average(file, &heading, by_bar(last), Division::Bars, unseen));
+    out.extend(average(file, &heading, by_bar(last), PartBoundary::Bars, unseen));
     out
 }
 
@@ -181,7 +181,7 @@ fn by_jumps(figures: &[f64]) -> Vec<AveragePart> {
 
 /// How the figures of an average were divided into parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Division {
+enum PartBoundary {
     /// By the progress bar each figure belongs to.
     Bars,
     /// Where a figure jumps from the one before.
@@ -192,7 +192,7 @@ fn average(
     file: &str,
     of: &str,
     parts: Vec<AveragePart>,
-    division: Division,
+    division: PartBoundary,
     unseen: usize,
 ) -> Option<Average> {
     let count: usize = parts.iter().map(|part| part.figures.len()).sum();
@@ -206,7 +206,7 @@ fn average(
         count,
         mean: mean(&all),
         left_out_seconds_per_iteration: unseen,
-        from_bars: division == Division::Bars,
+        from_bars: division == PartBoundary::Bars,
         mean_of_largest_part: mean(&largest.figures),
         parts,
     })

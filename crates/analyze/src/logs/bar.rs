@@ -1,6 +1,6 @@
 //! Finds progress bars in a line: `Epoch 0:  40%|####    | 4/10 [00:02<00:03,  1.95it/s, loss=0.1]`.
 //!
-//! Several bars and other programs' words may share a line. Knows nothing of what bars mean together.
+//! Several bars and other programs' words may share a line. Independent of what bars mean together.
 
 /// How far before the clock a bar may begin: names and pictures of bars are not longer.
 const MAX_BAR_CHARS: usize = 2048;
@@ -25,7 +25,7 @@ pub(super) enum BarKind {
 
 /// The unit of a printed figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum RateUnit {
     /// Iterations per second.
     PerSecond,
     /// Seconds per iteration.
@@ -34,10 +34,10 @@ pub(super) enum Unit {
 
 /// A printed figure, and the half of its last digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Figure {
+pub(super) struct PrintedFigure {
     pub(super) value: f64,
     pub(super) half_digit: f64,
-    pub(super) unit: Unit,
+    pub(super) unit: RateUnit,
 }
 
 /// One state of a bar.
@@ -51,7 +51,7 @@ pub(super) struct BarLine {
     pub(super) total: Option<u64>,
     /// Whole seconds, rounded down.
     pub(super) elapsed: u64,
-    pub(super) figure: Option<Figure>,
+    pub(super) figure: Option<PrintedFigure>,
 }
 
 /// The bars of a line, from left to right.
@@ -89,7 +89,7 @@ pub(super) fn bars_in(line: &str) -> Vec<BarLine> {
 }
 
 /// The part in brackets: elapsed time, the figure if there is one, and where the brackets close.
-fn clock(text: &str) -> Option<(u64, Option<Figure>, usize)> {
+fn clock(text: &str) -> Option<(u64, Option<PrintedFigure>, usize)> {
     let end = text.bytes().take(MAX_CLOCK_BYTES).position(|byte| byte == b']')?;
     let inside = text.get(..end)?;
     let stop = inside.find(['<', ','])?;
@@ -121,26 +121,26 @@ fn seconds(text: &str) -> Option<u64> {
 }
 
 /// `4.93it/s` or `1.25s/it`, with any unit and a factor `k`, `M` or `G`.
-fn figure(text: &str) -> Option<Figure> {
+fn figure(text: &str) -> Option<PrintedFigure> {
     let (number, rest) = number(text)?;
     let (above, below) = rest.split_once('/')?;
     let unit = if below == "s" {
-        Unit::PerSecond
+        RateUnit::PerSecond
     } else if above == "s" {
-        Unit::Seconds
+        RateUnit::Seconds
     } else {
         return None;
     };
-    Some(Figure { value: number.value, half_digit: number.half_digit, unit })
+    Some(PrintedFigure { value: number.value, half_digit: number.half_digit, unit })
 }
 
-/// A decimal number in front of something.
-struct Number {
+/// A decimal number at the start of a text.
+struct PrintedNumber {
     value: f64,
     half_digit: f64,
 }
 
-fn number(text: &str) -> Option<(Number, &str)> {
+fn number(text: &str) -> Option<(PrintedNumber, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(digits)?;
     if digits.len() > 18 || !digits.starts_with(|c: char| c.is_ascii_digit()) {
@@ -156,17 +156,17 @@ fn number(text: &str) -> Option<(Number, &str)> {
         .into_iter()
         .find_map(|(letter, factor)| Some((factor, rest.strip_prefix(letter)?)));
     let (factor, rest) = factor.unwrap_or((1.0, rest));
-    Some((Number { value: value * factor, half_digit: half_digit * factor }, rest))
+    Some((PrintedNumber { value: value * factor, half_digit: half_digit * factor }, rest))
 }
 
 /// The part before the brackets.
-struct Head<'a> {
+struct BarPrefix<'a> {
     name: &'a str,
     count: u64,
     total: Option<u64>,
 }
 
-fn head(before: &str) -> Option<Head<'_>> {
+fn head(before: &str) -> Option<BarPrefix<'_>> {
     let before = last_chars(before, MAX_BAR_CHARS).trim_end();
     let (rest, counts) = match before.rsplit_once([' ', '|', ':']) {
         Some((rest, counts)) => (rest, counts),
@@ -175,7 +175,7 @@ fn head(before: &str) -> Option<Head<'_>> {
     let Some((count, total)) = counts.split_once('/') else {
         // Without a total: `Reading: 12it [00:01, 9.50it/s]`.
         let (count, unit) = whole(counts)?;
-        return (!unit.is_empty()).then_some(Head { name: rest, count, total: None });
+        return (!unit.is_empty()).then_some(BarPrefix { name: rest, count, total: None });
     };
     let (count, leftover) = whole(count)?;
     let total = if total == "?" { None } else { Some(whole(total)?.0) };
@@ -187,7 +187,7 @@ fn head(before: &str) -> Option<Head<'_>> {
         Some((rest, _)) => without_percent(rest),
         None => rest,
     };
-    Some(Head { name, count, total })
+    Some(BarPrefix { name, count, total })
 }
 
 fn whole(text: &str) -> Option<(u64, &str)> {
@@ -277,19 +277,19 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_taken_apart() {
+    fn a_bar_is_parsed() {
         let bar = one("Epoch 3:  40%|####      | 4/10 [1:00:02<00:03,  1.95it/s, loss=0.1, v_num=x]");
         assert_eq!((bar.name.as_str(), bar.kind, bar.epoch), ("Epoch 3", BarKind::Training, Some(3)));
         assert_eq!((bar.count, bar.total, bar.elapsed), (4, Some(10), 3602));
         let figure = bar.figure.unwrap();
-        assert_eq!((figure.value, figure.unit), (1.95, Unit::PerSecond));
+        assert_eq!((figure.value, figure.unit), (1.95, RateUnit::PerSecond));
         assert!((figure.half_digit - 0.005).abs() < 1e-12);
     }
 
     #[test]
     fn other_shapes_are_known() {
         let slow = one("  1%|          | 12/1200 [00:30<49:30,  2.50s/it]");
-        assert_eq!(slow.figure.map(|f| f.unit), Some(Unit::Seconds));
+        assert_eq!(slow.figure.map(|f| f.unit), Some(RateUnit::Seconds));
         assert_eq!((slow.name.as_str(), slow.kind), ("", BarKind::Other));
         let epochs = one("Epoch:  10%|#  | 1/10 [00:30<04:30, 30.00s/it]");
         assert_eq!((epochs.kind, epochs.epoch), (BarKind::Other, None), "it counts epochs");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bar_is_left_alone() {
+    fn text_without_a_bar_is_ignored() {
         for line in
             ["", "[", "[00:01<00:02]", "at [12:30, 4 items/day]", "| 3/4 [x<y, 1it/s]", "[1:2:3:4, 1it/s]"]
         {

@@ -1,6 +1,6 @@
-//! Progress bars in the log of a training run become rates, and what averages over their figures contained.
+//! Progress bars in the log of a training run become rates, and the contents of averages over their figures.
 //!
-//! Bytes in, values out: knows nothing of files or renderings. A bar prints three kinds of figures: a mean since the
+//! Bytes in, values out: independent of files and renderings. A bar prints three kinds of figures: a mean since the
 //! bar began, a smoothed one, and seconds per iteration; none of them is the rate of the steps alone. So the rate here
 //! comes from the counts and the clock that stand beside the figure.
 
@@ -44,7 +44,7 @@ pub struct LogReader {
     steps: StepLines,
     printed: Vec<Printed>,
     lists: Lists,
-    /// The first bytes, as far as they tell gzip.
+    /// The first bytes, as many as identify gzip.
     magic: Vec<u8>,
     bytes: u64,
     lines: u64,
@@ -54,7 +54,7 @@ pub struct LogReader {
     any_bar: bool,
 }
 
-/// One log, read.
+/// The content of one log.
 #[derive(Debug)]
 pub struct Log {
     rows: Vec<LogRow>,

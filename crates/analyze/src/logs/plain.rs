@@ -1,4 +1,4 @@
-//! A line of a terminal as plain text: escape sequences taken out. Knows nothing of bars.
+//! A line of a terminal as plain text: without escape sequences. Independent of bars.
 
 /// The text of a line without escape sequences, carriage returns and other controls.
 pub(super) fn plain(line: &[u8]) -> String {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_vanish() {
+    fn escapes_are_removed() {
         assert_eq!(plain(b"\x1b[31mred\x1b[0m \x1b[2K\x1b[Aup\r\n"), "red up");
         assert_eq!(plain(b"\x1b]0;title\x07text\x1b]8;;x\x1b\\link"), "textlink");
         assert_eq!(plain(b"cut \x1b["), "cut ");

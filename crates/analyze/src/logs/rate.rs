@@ -1,8 +1,8 @@
-//! The rate of one bar from its counts and its clock, with what the clock's rounding leaves open.
+//! The rate of one bar from its counts and its clock, with bounds from the rounding of the clock.
 
-use super::bar::{BarKind, Figure, Unit};
+use super::bar::{BarKind, PrintedFigure, RateUnit};
 use super::row::{Figures, FiguresKind, LogRow, bar_name};
-use super::series::{Point, Series};
+use super::series::{BarHistory, BarState};
 use knockout_base::stats::median;
 
 /// Of the steps done, this part is left out at the start, but not more than [`MAX_WARMUP`]: loaders fill, caches and
@@ -43,7 +43,7 @@ impl Between {
 
 /// Steps and the time they took.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct TimedSteps {
     steps: u64,
     time: Between,
 }
@@ -51,10 +51,10 @@ struct Stretch {
 /// A pair of lines is a pause apart if it takes this many times as long as the median pair, and so many seconds more.
 const PAUSE_FACTOR: f64 = 5.0;
 const PAUSE_SECONDS: f64 = 5.0;
-/// Fewest pairs of lines to tell a pause from a step by.
+/// Fewest pairs of lines that distinguish a pause from a step.
 const MIN_PAIRS: usize = 4;
 
-pub(super) fn measure(file: &str, series: &Series) -> LogRow {
+pub(super) fn measure(file: &str, series: &BarHistory) -> LogRow {
     let series = &series.since_initial();
     let kind = kind_of(series);
     let steps = series.points.last().map_or(0, |point| point.count);
@@ -75,7 +75,7 @@ pub(super) fn measure(file: &str, series: &Series) -> LogRow {
     let whole = runs
         .iter()
         .filter_map(|run| between_ends(run))
-        .reduce(|a, b| Stretch { steps: a.steps + b.steps, time: a.time.and(b.time) });
+        .reduce(|a, b| TimedSteps { steps: a.steps + b.steps, time: a.time.and(b.time) });
     let count = whole.map_or(0, |whole| whole.steps);
     let first_at_end = series.points.last().map_or(0, |point| point.elapsed);
     let mut row = LogRow {
@@ -117,14 +117,14 @@ fn too_few(kind: BarKind, steps: u64, count: u64) -> String {
     }
 }
 
-fn rate(row: &mut LogRow, runs: &[Vec<(u64, Between)>], whole: Stretch) {
+fn rate(row: &mut LogRow, runs: &[Vec<(u64, Between)>], whole: TimedSteps) {
     row.it_per_s = Some(whole.steps as f64 / whole.time.middle());
     row.s_per_it = Some(whole.time.middle() / whole.steps as f64);
     let least = whole.steps.div_ceil(MAX_STRETCHES);
-    let stretches: Vec<Stretch> = runs.iter().flat_map(|run| divide(run, least)).collect();
+    let stretches: Vec<TimedSteps> = runs.iter().flat_map(|run| divide(run, least)).collect();
     let all = if stretches.is_empty() { vec![whole] } else { stretches };
-    let low = |stretch: &Stretch| stretch.steps as f64 / stretch.time.to;
-    let high = |stretch: &Stretch| {
+    let low = |stretch: &TimedSteps| stretch.steps as f64 / stretch.time.to;
+    let high = |stretch: &TimedSteps| {
         if stretch.time.from > 0.0 { stretch.steps as f64 / stretch.time.from } else { f64::INFINITY }
     };
     row.stretches = all.len();
@@ -133,7 +133,7 @@ fn rate(row: &mut LogRow, runs: &[Vec<(u64, Between)>], whole: Stretch) {
 }
 
 /// Points that follow each other without another bar between them, with their times.
-fn runs(points: &[Point], kind: FiguresKind) -> Vec<Vec<(u64, Between)>> {
+fn runs(points: &[BarState], kind: FiguresKind) -> Vec<Vec<(u64, Between)>> {
     let mut runs: Vec<Vec<(u64, Between)>> = Vec::new();
     let mut latest = f64::NEG_INFINITY;
     for point in points {
@@ -163,17 +163,17 @@ fn without_pauses(run: Vec<(u64, Between)>) -> Vec<Vec<(u64, Between)>> {
     run.chunk_by(|a, b| !is_pause(a, b)).map(<[_]>::to_vec).collect()
 }
 
-fn between_ends(run: &[(u64, Between)]) -> Option<Stretch> {
+fn between_ends(run: &[(u64, Between)]) -> Option<TimedSteps> {
     let ((first, from), (last, to)) = (run.first()?, run.last()?);
-    (last > first).then(|| Stretch { steps: last - first, time: to.since(*from) })
+    (last > first).then(|| TimedSteps { steps: last - first, time: to.since(*from) })
 }
 
 /// Divides a run into stretches that the clock can resolve; a rest that is too short is in none of them.
-fn divide(run: &[(u64, Between)], least: u64) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::new();
+fn divide(run: &[(u64, Between)], least: u64) -> Vec<TimedSteps> {
+    let mut out: Vec<TimedSteps> = Vec::new();
     let Some(mut start) = run.first().copied() else { return out };
     for &(count, time) in run {
-        let stretch = Stretch { steps: count - start.0, time: time.since(start.1) };
+        let stretch = TimedSteps { steps: count - start.0, time: time.since(start.1) };
         let is_clear = stretch.time.open() <= MAX_OPEN * stretch.time.middle();
         if stretch.steps >= least.max(1) && is_clear {
             out.push(stretch);
@@ -183,8 +183,8 @@ fn divide(run: &[(u64, Between)], least: u64) -> Vec<Stretch> {
     out
 }
 
-/// When a point was reached: the clock shows whole seconds; a mean figure tells more.
-fn time_of(point: &Point, kind: FiguresKind) -> Between {
+/// When a point was reached: the clock shows whole seconds; a mean figure is more precise.
+fn time_of(point: &BarState, kind: FiguresKind) -> Between {
     let by_clock = Between { from: point.elapsed as f64, to: point.elapsed as f64 + 1.0 };
     let by_figure = point.figure.filter(|_| kind == FiguresKind::Cumulative);
     let Some(by_figure) = by_figure.and_then(|figure| since_start(&figure, point.count)) else {
@@ -195,45 +195,45 @@ fn time_of(point: &Point, kind: FiguresKind) -> Between {
 }
 
 /// How long `count` steps took, if the figure is their mean.
-fn since_start(figure: &Figure, count: u64) -> Option<Between> {
+fn since_start(figure: &PrintedFigure, count: u64) -> Option<Between> {
     let (least, most) = (figure.value - figure.half_digit, figure.value + figure.half_digit);
     let count = count as f64;
     match figure.unit {
-        Unit::PerSecond => {
+        RateUnit::PerSecond => {
             let to = if least > 0.0 { count / least } else { f64::INFINITY };
             (most > 0.0).then(|| Between { from: count / most, to })
         }
-        Unit::Seconds => Some(Between { from: (count * least).max(0.0), to: count * most }),
+        RateUnit::Seconds => Some(Between { from: (count * least).max(0.0), to: count * most }),
     }
 }
 
 /// Cumulative if every figure agrees with count and clock, smoothed otherwise.
-fn kind_of(series: &Series) -> FiguresKind {
+fn kind_of(series: &BarHistory) -> FiguresKind {
     if series.figures.is_empty() {
         return FiguresKind::None;
     }
-    let agrees = |(figure, count, elapsed): &(Figure, u64, u64)| {
+    let agrees = |(figure, count, elapsed): &(PrintedFigure, u64, u64)| {
         let (from, to) = (*elapsed as f64, *elapsed as f64 + 1.0);
         since_start(figure, *count).is_some_and(|time| time.from <= to + 0.01 && time.to >= from - 0.01)
     };
     if series.figures.iter().all(agrees) { FiguresKind::Cumulative } else { FiguresKind::Smoothed }
 }
 
-fn figures(series: &Series, kind: FiguresKind) -> Figures {
+fn figures(series: &BarHistory, kind: FiguresKind) -> Figures {
     let values = || series.figures.iter().filter_map(|(figure, ..)| per_second(figure));
     Figures {
         kind,
         count: series.figures.len(),
-        seconds_per_iteration: series.figures.iter().filter(|(f, ..)| f.unit == Unit::Seconds).count(),
+        seconds_per_iteration: series.figures.iter().filter(|(f, ..)| f.unit == RateUnit::Seconds).count(),
         low: values().min_by(f64::total_cmp),
         high: values().max_by(f64::total_cmp),
     }
 }
 
 /// A figure as iterations per second.
-fn per_second(figure: &Figure) -> Option<f64> {
+fn per_second(figure: &PrintedFigure) -> Option<f64> {
     match figure.unit {
-        Unit::PerSecond => Some(figure.value),
-        Unit::Seconds => (figure.value > 0.0).then(|| 1.0 / figure.value),
+        RateUnit::PerSecond => Some(figure.value),
+        RateUnit::Seconds => (figure.value > 0.0).then(|| 1.0 / figure.value),
     }
 }

@@ -1,4 +1,4 @@
-//! Two logs beside each other: how many times as fast the second trains, and what to know before believing it.
+//! Two logs beside each other: how many times as fast the second trains, and reasons to distrust the ratio.
 
 use super::row::LogRow;
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub enum LogCondition {
 }
 
 /// Training in one log.
-struct Training {
+struct LoggedTraining {
     it_per_s: f64,
     low: Option<f64>,
     high: Option<f64>,
@@ -58,7 +58,7 @@ struct Training {
     printers: BTreeSet<String>,
 }
 
-impl Training {
+impl LoggedTraining {
     /// Joins the training bars of a log; of a log without any, the bar with most steps. Ranks train at the same time, so
     /// the mean over all bars is that of one rank.
     fn of(rows: &[&LogRow]) -> Option<Self> {
@@ -95,11 +95,11 @@ pub(super) fn ratio(rows: &[LogRow]) -> Option<LogRatio> {
         }
     }
     let [first, second] = files[..] else { return None };
-    let of = |file: &str| Training::of(&rows.iter().filter(|row| row.file == file).collect::<Vec<_>>());
+    let of = |file: &str| LoggedTraining::of(&rows.iter().filter(|row| row.file == file).collect::<Vec<_>>());
     let (a, b) = (of(first)?, of(second)?);
     let total = |total: &Option<u64>| total.map_or_else(|| "?".to_owned(), |total| total.to_string());
-    let totals = |side: &Training| side.totals.iter().map(total).collect::<Vec<_>>().join(", ");
-    let printers = |side: &Training| side.printers.iter().cloned().collect::<Vec<_>>().join(", ");
+    let totals = |side: &LoggedTraining| side.totals.iter().map(total).collect::<Vec<_>>().join(", ");
+    let printers = |side: &LoggedTraining| side.printers.iter().cloned().collect::<Vec<_>>().join(", ");
     let candidates = [
         (LogCondition::StepsPlanned, totals(&a), totals(&b)),
         (LogCondition::Ranks, a.ranks.to_string(), b.ranks.to_string()),

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct LogRow {
     /// The log as it was named.
     pub file: String,
-    /// `training`, `validation`, `sanity check`, `testing`, `predicting`, or what the bar calls itself (`unnamed` if nothing).
+    /// `training`, `validation`, `sanity check`, `testing`, `predicting`, or the name of the bar (`unnamed` without one).
     pub bar: String,
     /// Name of the bar in the log.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct LogRow {
     pub series: usize,
     /// Iterations the rate rests on.
     pub count: u64,
-    /// Iterations per second by the bar's own clock; `None` when there is too little to go by, with the reason in `note`.
+    /// Iterations per second by the bar's own clock; `None` when there is too little data, with the reason in `note`.
     pub it_per_s: Option<f64>,
     /// Seconds per iteration: the inverse.
     pub s_per_it: Option<f64>,
@@ -42,7 +42,7 @@ pub struct LogRow {
     pub interrupted: u64,
     /// Figures that the bar printed.
     pub figures: Figures,
-    /// Why there is no rate, or what to know about it.
+    /// Reason for the absence of a rate, or a note on it.
     pub note: Option<String>,
 }
 

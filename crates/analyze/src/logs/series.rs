@@ -1,6 +1,6 @@
 //! Joins the states of bars: which line continues which bar. Independent of rates.
 
-use super::bar::{BarKind, BarLine, Figure};
+use super::bar::{BarKind, BarLine, PrintedFigure};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ const MAX_SERIES: usize = 1 << 16;
 
 /// The first state of a bar that had this count.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
+pub(super) struct BarState {
     pub(super) count: u64,
     pub(super) elapsed: u64,
-    pub(super) figure: Option<Figure>,
+    pub(super) figure: Option<PrintedFigure>,
     /// A validation bar ran since the point before.
     pub(super) interrupted: bool,
 }
 
 /// One bar from its beginning to its end.
 #[derive(Debug)]
-pub(super) struct Series {
+pub(super) struct BarHistory {
     pub(super) name: String,
     pub(super) kind: BarKind,
     pub(super) epoch: Option<u64>,
@@ -32,18 +32,18 @@ pub(super) struct Series {
     /// Count at which the bar began: that of the checkpoint, where a run was resumed.
     pub(super) initial: u64,
     /// By count, rising.
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<BarState>,
     /// Every figure it printed, with count and clock.
-    pub(super) figures: Vec<(Figure, u64, u64)>,
+    pub(super) figures: Vec<(PrintedFigure, u64, u64)>,
     pub(super) last_elapsed: u64,
     interrupted: bool,
 }
 
-impl Series {
+impl BarHistory {
     /// Returns the bar with counts from the one it began with.
     pub(super) fn since_initial(&self) -> Self {
         let since = |count: u64| count.saturating_sub(self.initial);
-        let points = self.points.iter().map(|point| Point { count: since(point.count), ..*point });
+        let points = self.points.iter().map(|point| BarState { count: since(point.count), ..*point });
         let figures = self.figures.iter().map(|&(figure, count, elapsed)| (figure, since(count), elapsed));
         Self { name: self.name.clone(), points: points.collect(), figures: figures.collect(), ..*self }
     }
@@ -52,7 +52,7 @@ impl Series {
 /// All bars of a log.
 #[derive(Debug, Default)]
 pub(super) struct SeriesTable {
-    all: Vec<Series>,
+    all: Vec<BarHistory>,
     by_name: BTreeMap<(Option<u64>, String), Vec<usize>>,
     /// The epoch of the last training bar, by rank.
     epochs: BTreeMap<Option<u64>, u64>,
@@ -85,7 +85,7 @@ impl SeriesTable {
         if series.points.last().is_none_or(|last| last.count < bar.count) {
             let interrupted = std::mem::take(&mut series.interrupted);
             let (count, elapsed, figure) = (bar.count, bar.elapsed, bar.figure);
-            series.points.push(Point { count, elapsed, figure, interrupted });
+            series.points.push(BarState { count, elapsed, figure, interrupted });
         }
         Some(index)
     }
@@ -122,7 +122,7 @@ impl SeriesTable {
         let same = self.by_name.entry((bar.rank, bar.name.clone())).or_default();
         let number = same.len();
         same.push(index);
-        self.all.push(Series {
+        self.all.push(BarHistory {
             name: bar.name.clone(),
             kind: bar.kind,
             epoch,
@@ -141,7 +141,7 @@ impl SeriesTable {
 
     /// Returns the bars in the order in which they began, without those that never printed a figure nor moved. The first
     /// list has the index of each bar among them.
-    pub(super) fn finish(self) -> (Vec<Option<usize>>, Vec<Series>) {
+    pub(super) fn finish(self) -> (Vec<Option<usize>>, Vec<BarHistory>) {
         let mut places = Vec::with_capacity(self.all.len());
         let mut kept = Vec::new();
         for series in self.all {

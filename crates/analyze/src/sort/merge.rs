@@ -4,7 +4,7 @@
 //! chains instead of hundreds of segments.
 
 use super::segment::Cursor;
-use super::{Record, Segment, Store};
+use super::{Segment, SegmentStore, SortRecord};
 use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,28 +12,28 @@ use std::sync::Arc;
 
 /// The records of one group in order.
 #[derive(Debug)]
-pub(crate) struct Merge<R: Record> {
+pub(crate) struct Merge<R: SortRecord> {
     /// The chain being read; its next record is in front of every other chain's.
-    current: Option<Head<R>>,
-    others: BinaryHeap<Head<R>>,
+    current: Option<ChainHead<R>>,
+    others: BinaryHeap<ChainHead<R>>,
 }
 
 #[derive(Debug)]
-struct Chain<R: Record> {
-    store: Arc<Store>,
+struct Chain<R: SortRecord> {
+    store: Arc<SegmentStore>,
     open: Option<Cursor<R>>,
     rest: VecDeque<Segment<R>>,
 }
 
 /// A chain and its next record; the heap has the smallest record on top.
 #[derive(Debug)]
-struct Head<R: Record> {
+struct ChainHead<R: SortRecord> {
     next: R,
     chain: Chain<R>,
 }
 
-impl<R: Record> Merge<R> {
-    pub(crate) fn new(store: &Arc<Store>, mut segments: Vec<Segment<R>>) -> Result<Self> {
+impl<R: SortRecord> Merge<R> {
+    pub(crate) fn new(store: &Arc<SegmentStore>, mut segments: Vec<Segment<R>>) -> Result<Self> {
         segments.sort_by(|a, b| a.first.order(&b.first));
         let mut chains: Vec<(R, VecDeque<Segment<R>>)> = Vec::new();
         for segment in segments {
@@ -49,7 +49,7 @@ impl<R: Record> Merge<R> {
         for (_, rest) in chains {
             let mut chain = Chain { store: Arc::clone(store), open: None, rest };
             if let Some(next) = chain.next()? {
-                others.push(Head { next, chain });
+                others.push(ChainHead { next, chain });
             }
         }
         Ok(Self { current: others.pop(), others })
@@ -74,7 +74,7 @@ impl<R: Record> Merge<R> {
     }
 }
 
-impl<R: Record> Chain<R> {
+impl<R: SortRecord> Chain<R> {
     #[inline]
     fn next(&mut self) -> Result<Option<R>> {
         loop {
@@ -90,21 +90,21 @@ impl<R: Record> Chain<R> {
     }
 }
 
-impl<R: Record> PartialEq for Head<R> {
+impl<R: SortRecord> PartialEq for ChainHead<R> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<R: Record> Eq for Head<R> {}
+impl<R: SortRecord> Eq for ChainHead<R> {}
 
-impl<R: Record> PartialOrd for Head<R> {
+impl<R: SortRecord> PartialOrd for ChainHead<R> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R: Record> Ord for Head<R> {
+impl<R: SortRecord> Ord for ChainHead<R> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.next.order(&self.next)
     }

@@ -2,7 +2,7 @@
 //!
 //! A writer collects records, sorts them a buffer at a time and stores each buffer as compact segments, one per
 //! group; beyond a memory budget segments go to an unnamed temporary file. Reading merges the segments of one
-//! group. The order of the records is total, so the result does not depend on who sorted what when.
+//! group. The order of the records is total, so the result does not depend on threads.
 
 mod merge;
 mod segment;
@@ -12,7 +12,7 @@ mod writer;
 
 pub(crate) use merge::Merge;
 pub(crate) use segment::Segment;
-pub(crate) use store::Store;
+pub(crate) use store::SegmentStore;
 pub(crate) use varint::{put, put_signed, take, take_signed};
 pub(crate) use writer::{Helper, Writer};
 
@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// The most bytes one encoded record may take; a reader of a file refills its window below this.
 pub(crate) const MAX_ENCODED: usize = 160;
 
-/// Something that can be sorted, stored compactly and read back.
-pub(crate) trait Record: Copy + Send {
+/// A record that can be sorted, stored compactly and read back.
+pub(crate) trait SortRecord: Copy + Send {
     /// The record that the first one of a segment is encoded against.
     const ZERO: Self;
     /// Records of different groups are never compared.
@@ -38,7 +38,7 @@ pub(crate) trait Record: Copy + Send {
 }
 
 /// All segments of one group, ready to be read in order.
-pub(crate) fn merge<R: Record>(store: &Arc<Store>, segments: Vec<Segment<R>>) -> Result<Merge<R>> {
+pub(crate) fn merge<R: SortRecord>(store: &Arc<SegmentStore>, segments: Vec<Segment<R>>) -> Result<Merge<R>> {
     Merge::new(store, segments)
 }
 

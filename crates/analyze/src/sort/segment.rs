@@ -1,7 +1,7 @@
 //! One sorted, encoded piece of one group, and a cursor over it.
 
 use super::store::Place;
-use super::{MAX_ENCODED, Record, Store};
+use super::{MAX_ENCODED, SegmentStore, SortRecord};
 use knockout_base::error::{Error, Result};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Segment<R> {
 /// Reads a segment from front to back.
 #[derive(Debug)]
 pub(crate) struct Cursor<R> {
-    store: Arc<Store>,
+    store: Arc<SegmentStore>,
     group: u32,
     left: u64,
     previous: R,
@@ -35,8 +35,8 @@ pub(crate) struct Cursor<R> {
     held_bytes: usize,
 }
 
-impl<R: Record> Cursor<R> {
-    pub(crate) fn new(store: &Arc<Store>, segment: Segment<R>) -> Self {
+impl<R: SortRecord> Cursor<R> {
+    pub(crate) fn new(store: &Arc<SegmentStore>, segment: Segment<R>) -> Self {
         let (bytes, beyond) = match segment.place {
             Place::Held(bytes) => (bytes, (0, 0)),
             Place::Spilled { offset, bytes } => (Vec::new(), (offset, bytes)),

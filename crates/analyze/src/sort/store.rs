@@ -1,4 +1,4 @@
-//! Where segments live: in memory up to a budget, then in an unnamed temporary file.
+//! Storage of segments: in memory up to a budget, then in an unnamed temporary file.
 
 use knockout_base::error::{Error, Result};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A store of encoded segments, shared by all threads.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct SegmentStore {
     budget_bytes: usize,
     folder: PathBuf,
     held_bytes: AtomicUsize,
@@ -26,7 +26,7 @@ pub(crate) enum Place {
     Spilled { offset: u64, bytes: u64 },
 }
 
-impl Store {
+impl SegmentStore {
     /// An empty store that keeps `budget_bytes` in memory and the rest in a file in `folder`.
     pub(crate) fn new(budget_bytes: usize, folder: PathBuf) -> Self {
         Self {

@@ -10,7 +10,7 @@ struct Pair {
     order: u64,
 }
 
-impl Record for Pair {
+impl SortRecord for Pair {
     const ZERO: Self = Self { group: 0, key: 0, order: 0 };
 
     fn group(&self) -> u32 {
@@ -33,7 +33,7 @@ impl Record for Pair {
 }
 
 fn sorted_by_us(pairs: &[Pair], writers: usize, buffer: usize, budget: usize) -> (Vec<Pair>, u64) {
-    let store = Arc::new(Store::new(budget, std::env::temp_dir()));
+    let store = Arc::new(SegmentStore::new(budget, std::env::temp_dir()));
     let mut all: Vec<Writer<Pair>> =
         (0..writers).map(|_| Writer::with_buffer(&store, buffer, helper(writers))).collect();
     for (index, pair) in pairs.iter().enumerate() {
@@ -61,7 +61,7 @@ fn helper(writers: usize) -> Helper {
 
 proptest! {
     #[test]
-    fn it_is_the_standard_order(
+    fn order_equals_the_standard_sort(
         keys in proptest::collection::vec((0_u32..4, any::<i64>()), 0..400),
         writers in 1_usize..5, buffer in 1_usize..60, budget in 0_usize..2000,
     ) {
@@ -74,7 +74,7 @@ proptest! {
 }
 
 #[test]
-fn beyond_the_budget_it_spills_and_the_order_stays() {
+fn order_is_the_same_beyond_the_memory_budget() {
     let pairs: Vec<Pair> = (0..200_000_u64)
         .map(|order| Pair { group: 0, key: (order.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as i64, order })
         .collect();

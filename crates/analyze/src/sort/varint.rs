@@ -1,6 +1,6 @@
 //! Variable-length integers for sorted runs: small differences take one or two bytes.
 //!
-//! Knows nothing of what the numbers mean.
+//! Independent of what the numbers mean.
 
 /// Appends `value`, seven bits a byte, low bits first.
 #[inline]
@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_goes_in_comes_out(plain in any::<u64>(), signed in any::<i64>()) {
+        fn values_survive_encoding(plain in any::<u64>(), signed in any::<i64>()) {
             let mut bytes = Vec::new();
             put(&mut bytes, plain);
             put_signed(&mut bytes, signed);

@@ -1,6 +1,6 @@
 //! Takes records in any order and turns full buffers into sorted segments, on a thread of its own if allowed.
 
-use super::{Record, Segment, Store};
+use super::{Segment, SegmentStore, SortRecord};
 use knockout_base::error::Result;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -10,30 +10,30 @@ use std::thread::JoinHandle;
 /// events make few segments.
 const BUFFER_RECORDS: usize = 1 << 15;
 
-/// The way into a sort.
+/// The input of a sort.
 #[derive(Debug)]
 pub(crate) struct Writer<R> {
     buffer: Vec<R>,
     limit: usize,
-    work: Work<R>,
+    work: Sorting<R>,
 }
 
-/// Who sorts.
+/// Thread that sorts.
 #[derive(Debug)]
-enum Work<R> {
+enum Sorting<R> {
     Here(Sorter<R>),
     Elsewhere { full: SyncSender<Vec<R>>, empty: Receiver<Vec<R>>, thread: JoinHandle<Result<Sorter<R>>> },
 }
 
 #[derive(Debug)]
 struct Sorter<R> {
-    store: Arc<Store>,
+    store: Arc<SegmentStore>,
     segments: Vec<Segment<R>>,
     encoded: Vec<u8>,
     apart: Apart<R>,
 }
 
-/// Puts the records of a buffer apart by group, keeping their order.
+/// Partitions the records of a buffer by group, keeping their order.
 #[derive(Debug)]
 struct Apart<R> {
     /// By group: how many records, then where the next one goes. All zero between buffers.
@@ -42,7 +42,7 @@ struct Apart<R> {
     records: Vec<R>,
 }
 
-impl<R: Record> Apart<R> {
+impl<R: SortRecord> Apart<R> {
     fn take(&mut self, buffer: &[R]) -> &mut [R] {
         self.groups.clear();
         for record in buffer {
@@ -92,13 +92,13 @@ pub(crate) enum Helper {
     Thread,
 }
 
-impl<R: Record + 'static> Writer<R> {
-    pub(crate) fn new(store: &Arc<Store>, helper: Helper) -> Self {
+impl<R: SortRecord + 'static> Writer<R> {
+    pub(crate) fn new(store: &Arc<SegmentStore>, helper: Helper) -> Self {
         Self::with_buffer(store, BUFFER_RECORDS, helper)
     }
 
     /// A writer with a buffer of `limit` records.
-    pub(crate) fn with_buffer(store: &Arc<Store>, limit: usize, helper: Helper) -> Self {
+    pub(crate) fn with_buffer(store: &Arc<SegmentStore>, limit: usize, helper: Helper) -> Self {
         let sorter = || Sorter {
             store: Arc::clone(store),
             segments: Vec::new(),
@@ -106,8 +106,8 @@ impl<R: Record + 'static> Writer<R> {
             apart: Apart { places: Vec::new(), groups: Vec::new(), records: Vec::new() },
         };
         let work = match helper {
-            Helper::None => Work::Here(sorter()),
-            Helper::Thread => Work::beside(sorter).unwrap_or_else(|| Work::Here(sorter())),
+            Helper::None => Sorting::Here(sorter()),
+            Helper::Thread => Sorting::beside(sorter).unwrap_or_else(|| Sorting::Here(sorter())),
         };
         Self { buffer: Vec::new(), limit: limit.max(1), work }
     }
@@ -122,8 +122,8 @@ impl<R: Record + 'static> Writer<R> {
     #[cold]
     fn flush(&mut self) -> Result<()> {
         match &mut self.work {
-            Work::Here(sorter) => sorter.take(&mut self.buffer),
-            Work::Elsewhere { full, empty, .. } => {
+            Sorting::Here(sorter) => sorter.take(&mut self.buffer),
+            Sorting::Elsewhere { full, empty, .. } => {
                 let next = empty.try_recv().unwrap_or_default();
                 // A helper that stopped has failed; `finish` returns its error.
                 full.send(std::mem::replace(&mut self.buffer, next)).unwrap_or_default();
@@ -132,12 +132,12 @@ impl<R: Record + 'static> Writer<R> {
         }
     }
 
-    /// Ends the writer and hands over its segments.
+    /// Ends the writer and returns its segments.
     pub(crate) fn finish(mut self) -> Result<Vec<Segment<R>>> {
         self.flush()?;
         match self.work {
-            Work::Here(sorter) => Ok(sorter.segments),
-            Work::Elsewhere { full, thread, .. } => {
+            Sorting::Here(sorter) => Ok(sorter.segments),
+            Sorting::Elsewhere { full, thread, .. } => {
                 drop(full);
                 match thread.join() {
                     Ok(sorter) => Ok(sorter?.segments),
@@ -148,7 +148,7 @@ impl<R: Record + 'static> Writer<R> {
     }
 }
 
-impl<R: Record + 'static> Work<R> {
+impl<R: SortRecord + 'static> Sorting<R> {
     /// `None` when the system gives no thread.
     fn beside(sorter: impl FnOnce() -> Sorter<R>) -> Option<Self> {
         let (full, incoming) = sync_channel::<Vec<R>>(2);
@@ -162,7 +162,7 @@ impl<R: Record + 'static> Work<R> {
     }
 }
 
-impl<R: Record> Sorter<R> {
+impl<R: SortRecord> Sorter<R> {
     fn serve(mut self, full: &Receiver<Vec<R>>, empty: &Sender<Vec<R>>) -> Result<Self> {
         while let Ok(mut buffer) = full.recv() {
             self.take(&mut buffer)?;
@@ -174,7 +174,7 @@ impl<R: Record> Sorter<R> {
     /// Sorts a buffer, keeps it as segments and leaves it empty.
     fn take(&mut self, buffer: &mut Vec<R>) -> Result<()> {
         for same in self.apart.take(buffer).chunk_by_mut(|a, b| a.group() == b.group()) {
-            // Stable, because the events of one group come nearly sorted and that algorithm notices.
+            // Stable, because the events of one group come nearly sorted, which a stable sort exploits.
             same.sort_by(R::order);
             let ([first, ..], [.., last]) = (&*same, &*same) else { continue };
             self.encoded.clear();

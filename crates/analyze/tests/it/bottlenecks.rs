@@ -240,7 +240,7 @@ fn steps_that_the_recording_cut_are_named() {
 }
 
 #[test]
-fn communication_is_what_the_rules_call_so() {
+fn communication_is_defined_by_the_rules() {
     let recording = steps(10_000, |recording, at| {
         recording.kernel("gemm", at, at + 20, 4000);
         recording.kernel_on(20, "void my_exchange::push<4>(int*)", at + 50, at + 3020, 6000);

@@ -115,7 +115,7 @@ impl Program {
         let path = findings(&format!("{{\"traceEvents\":[{}]}}", self.events.join(","))).critical_path;
         let CriticalPath { us, parts, operations, .. } = path.unwrap();
         assert_eq!(us, end as f64);
-        let sum = |rows: &[knockout_analyze::Share]| rows.iter().map(|row| row.us).sum::<f64>();
+        let sum = |rows: &[knockout_analyze::TimeShare]| rows.iter().map(|row| row.us).sum::<f64>();
         assert_eq!((sum(&parts), sum(&operations)), (us, us), "{parts:?} {operations:?}");
         operations.into_iter().map(|row| (row.name, row.us)).collect()
     }

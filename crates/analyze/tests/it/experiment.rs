@@ -2,7 +2,7 @@
 
 use knockout_analyze::profile::experiment::{
     Answer, Effect, Experiment, ExperimentFinding, ExperimentPlan, ExperimentWarning, NextStep, Question,
-    Switch, SwitchOutcome, SwitchRuns,
+    SwitchOutcome, SwitchResult, SwitchRuns,
 };
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
@@ -176,7 +176,7 @@ fn a_delay_in_a_phase_is_found_in_its_part_by_both_ways() {
 }
 
 #[test]
-fn a_mode_that_runs_what_it_should_not_is_found_out() {
+fn a_mode_that_runs_too_much_is_reported() {
     // The data mode also runs a backward, as the Python system's did.
     let mut profiles = cells("dango", &DANGO);
     profiles[0] = measured(&DANGO, conditions("dango", "data"), false, Some((StepPhase::Collate, 25)));
@@ -244,7 +244,7 @@ fn two_models_are_compared_mode_by_mode_and_the_difference_is_located() {
 #[test]
 fn switches_are_ranked_by_what_they_gain() {
     let full = |extra| measured(&DANGO, conditions("dango", "full"), false, extra);
-    let switch = |name: &str, outcome| Switch {
+    let switch = |name: &str, outcome| SwitchResult {
         name: name.to_owned(),
         keys: vec![format!("model.{name}=1")],
         note: String::new(),
@@ -308,7 +308,7 @@ fn three_rounds_have_ranges_and_decide_by_them() {
 }
 
 #[test]
-fn measurements_that_do_not_belong_together_are_refused() {
+fn measurements_of_different_experiments_are_rejected() {
     let refusal = |profiles: Vec<RunProfile>| Experiment::of(plan(), profiles, Vec::new()).unwrap_err();
     assert!(refusal(Vec::new()).to_string().contains("no cell was measured"));
     let mut other = cells("dango", &DANGO);

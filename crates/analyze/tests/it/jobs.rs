@@ -1,8 +1,8 @@
 //! Jobs of several ranks whose waits are known: a model of data-parallel training writes a trace for each rank.
 
 use knockout_analyze::{
-    Analysis, CollectiveKind, Collector, DelayCause, FileFindings, Job, Options, Rules, Source, TraceFinding,
-    jobs,
+    Analysis, CollectiveKind, Collector, DelayCause, FileFindings, FindingSource, Job, Options, Rules,
+    TraceFinding, jobs,
 };
 use knockout_trace::{ReadOptions, read};
 
@@ -109,7 +109,7 @@ fn assert_rank_2_is_late(analysis: &Analysis, job: &Job, reason: &DelayCause) {
     let TraceFinding::LastToArrive { source, last_in, collectives, wait_us, delay, .. } = &found.what else {
         panic!("{found:?}")
     };
-    assert_eq!((source, *last_in, *collectives), (&Source::Rank(2), 10, 10));
+    assert_eq!((source, *last_in, *collectives), (&FindingSource::Rank(2), 10, 10));
     assert_eq!(*wait_us, 20_000.0);
     let delay = delay.as_ref().unwrap();
     assert_eq!((&delay.cause, delay.us), (reason, 20_000.0));

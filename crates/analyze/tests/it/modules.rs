@@ -189,7 +189,7 @@ fn a_layer_that_backward_recomputes_has_that_time_as_a_call() {
 }
 
 #[test]
-fn a_number_that_two_threads_have_belongs_to_neither() {
+fn a_sequence_number_of_two_threads_belongs_to_neither() {
     let mut events = Events::default();
     for (thread, layer) in [(1, FIRST), (3, SECOND)] {
         events.add("python_function", layer, thread, (0, 50), "");

@@ -1,6 +1,8 @@
 //! Small traces made here, whose answers are known: categories by what encloses, findings, ranks, hostile input.
 
-use knockout_analyze::{Analysis, Collector, Comparison, FileFindings, Limit, Options, Rules, TraceFinding};
+use knockout_analyze::{
+    Analysis, Collector, FileFindings, Limit, Options, Rules, TraceComparison, TraceFinding,
+};
 use knockout_trace::{ReadOptions, read};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -16,7 +18,7 @@ fn findings(text: &str) -> FileFindings {
 }
 
 #[test]
-fn the_guides_example_of_rules_is_a_whole_file() {
+fn the_rules_in_the_guide_are_a_valid_file() {
     let guide = include_str!("../../../../docs/trace.md");
     let (_, rest) = guide.split_once("```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
@@ -60,7 +62,7 @@ fn a_host_call_that_names_its_stream_launches_from_its_phase_and_step() {
 }
 
 #[test]
-fn threads_that_sleep_are_no_part_of_what_bounds_a_trace() {
+fn sleeping_threads_do_not_bound_a_trace() {
     let found = findings(&trace(&[
         span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
         span("cpu_op", "aten::mm", 1, 0, 600, ""),
@@ -76,7 +78,7 @@ fn threads_that_sleep_are_no_part_of_what_bounds_a_trace() {
 }
 
 #[test]
-fn the_operation_that_is_named_is_of_the_category_that_is_named_and_no_wait() {
+fn the_named_operation_is_of_the_named_category_and_not_a_wait() {
     let kernel = |name: &str, start, duration| {
         span("kernel", name, 9, start, duration, "\"stream\":7,\"device\":0,\"correlation\":1")
     };
@@ -93,7 +95,7 @@ fn the_operation_that_is_named_is_of_the_category_that_is_named_and_no_wait() {
 }
 
 #[test]
-fn without_a_device_communication_can_be_what_bounds_a_step() {
+fn without_a_device_communication_can_bound_a_step() {
     let found = findings(&trace(&[
         span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
         span("cpu_op", "gloo:all_reduce", 1, 10, 60, ""),
@@ -105,7 +107,7 @@ fn without_a_device_communication_can_be_what_bounds_a_step() {
 }
 
 #[test]
-fn names_that_people_give_to_loading_are_data_loading() {
+fn common_names_of_loading_are_data_loading() {
     for name in ["## data_load ##", "load_data", "LoadBatch", "data loading"] {
         let found = findings(&trace(&[span("user_annotation", name, 1, 0, 10, "")]));
         assert_eq!(category(&found, "data loading"), 10.0, "{name}");
@@ -156,7 +158,7 @@ fn a_thread_that_waits_for_autograd_does_no_work_of_the_host() {
 }
 
 #[test]
-fn waiting_for_autograd_is_told_only_where_it_is_sure() {
+fn waiting_for_autograd_is_reported_only_where_it_is_certain() {
     // The thread does something beside: before it, some functions may be another thread's.
     let found = with_autograd(&[span("cpu_op", "aten::add", 1, 700, 10, "")]);
     assert_eq!(found.autograd_wait_unnamed_us, 200.0);
@@ -381,7 +383,7 @@ fn an_operation_inside_itself_is_inside_once() {
 }
 
 #[test]
-fn findings_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
+fn findings_have_their_figure_and_are_absent_below_thresholds() {
     let step = |loading: i64| {
         findings(&trace(&[
             span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
@@ -403,7 +405,7 @@ fn findings_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
 }
 
 #[test]
-fn begin_and_end_make_spans_and_strays_are_reported() {
+fn begin_and_end_make_spans_and_unpaired_events_are_reported() {
     let mark = |ph: &str, name: &str, ts: u32| {
         format!(r#"{{"ph":"{ph}","name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)
     };
@@ -464,10 +466,10 @@ fn run(slow: f64) -> Analysis {
 }
 
 #[test]
-fn the_gate_opens_for_equal_runs_and_closes_for_slow_ones() {
+fn equal_runs_pass_the_gate_and_slow_ones_fail() {
     let (base, same, slow) = (run(1.0), run(1.0), run(1.3));
-    assert!(Comparison::of(&base, &same).slower_than(1.05).is_empty());
-    let comparison = Comparison::of(&base, &slow);
+    assert!(TraceComparison::of(&base, &same).slower_than(1.05).is_empty());
+    let comparison = TraceComparison::of(&base, &slow);
     assert!(comparison.comparable);
     let low = comparison.slower_than(1.05)[0].low.unwrap();
     assert!(low > 1.25 && low <= 1.3, "{low}");

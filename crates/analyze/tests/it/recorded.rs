@@ -1,7 +1,7 @@
 //! Traces that knockout records itself: their analysis finds the phases, the steps and the threads as they were.
 
 use knockout_analyze::{
-    Analysis, Collector, Comparison, Counted, FileFindings, Options, Rules, TraceWarning,
+    Analysis, Collector, Counted, FileFindings, Options, Rules, TraceComparison, TraceWarning,
 };
 use knockout_trace::meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{BACKGROUND, Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
@@ -99,17 +99,17 @@ fn a_recorded_trace_is_analysed_by_its_own_phases() {
 }
 
 #[test]
-fn recorded_traces_of_unlike_runs_are_not_comparable() {
+fn recorded_traces_of_different_runs_are_not_comparable() {
     let folder = tempfile::tempdir().unwrap();
     let analysis = |model| Analysis::of(vec![record(folder.path(), model)]);
     let (dango, again, hetero) = (analysis("dango"), analysis("dango"), analysis("hetero"));
-    assert!(Comparison::of(&dango, &again).comparable);
-    let unlike = Comparison::of(&dango, &hetero);
+    assert!(TraceComparison::of(&dango, &again).comparable);
+    let unlike = TraceComparison::of(&dango, &hetero);
     assert!(!unlike.comparable && unlike.differences[0].what == "model", "{:?}", unlike.differences);
 }
 
 #[test]
-fn what_was_dropped_is_said_aloud() {
+fn dropped_records_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Recorder::new(RecorderOptions { most_records: 16, ..RecorderOptions::default() });
     let file = TraceFile::create(folder.path(), &recorder, Map::new()).unwrap();

@@ -1,6 +1,8 @@
 //! The reference's rules on traces whose answers are known beforehand.
 
-use knockout_analyze::reference::{Category, Finding, Reference, ReferenceSink, category_of};
+use knockout_analyze::reference::{
+    Reference, ReferenceCategory, ReferenceFinding, ReferenceSink, category_of,
+};
 use knockout_trace::{ReadOptions, read};
 
 /// A trace with one event of each (name, cat, microseconds).
@@ -20,21 +22,21 @@ fn reference(events: &[(&str, &str, u32)]) -> Reference {
 #[test]
 fn rules_are_tried_in_order_with_their_known_flaws() {
     for (name, cat, category) in [
-        ("enumerate(DataLoader)#__next__", "user_annotation", Category::DataLoading),
-        ("aten::masked_fill", "cpu_op", Category::GraphProcessing),
-        ("ncclKernel_AllReduce", "kernel", Category::DdpCommunication),
+        ("enumerate(DataLoader)#__next__", "user_annotation", ReferenceCategory::DataLoading),
+        ("aten::masked_fill", "cpu_op", ReferenceCategory::GraphProcessing),
+        ("ncclKernel_AllReduce", "kernel", ReferenceCategory::DdpCommunication),
         // `gin` is in `engine`.
-        ("autograd::engine::evaluate_function: AddBackward0", "cpu_op", Category::ModelForward),
-        ("aten::mse_loss", "cpu_op", Category::LossComputation),
-        ("AddmmBackward0", "cpu_op", Category::Backward),
-        ("ProfilerStep#7", "user_annotation", Category::Optimizer),
-        ("cudaMalloc", "cuda_runtime", Category::Memory),
-        ("aten::mm", "cpu_op", Category::TensorOps),
-        ("volta_sgemm", "Kernel", Category::CudaKernels),
-        ("cudaLaunchKernel", "cuda_runtime", Category::CudaKernels),
-        ("cuLaunchKernel", "other", Category::CudaKernels),
-        ("cudaLaunchKernel", "", Category::Other),
-        ("", "", Category::Other),
+        ("autograd::engine::evaluate_function: AddBackward0", "cpu_op", ReferenceCategory::ModelForward),
+        ("aten::mse_loss", "cpu_op", ReferenceCategory::LossComputation),
+        ("AddmmBackward0", "cpu_op", ReferenceCategory::Backward),
+        ("ProfilerStep#7", "user_annotation", ReferenceCategory::Optimizer),
+        ("cudaMalloc", "cuda_runtime", ReferenceCategory::Memory),
+        ("aten::mm", "cpu_op", ReferenceCategory::TensorOps),
+        ("volta_sgemm", "Kernel", ReferenceCategory::CudaKernels),
+        ("cudaLaunchKernel", "cuda_runtime", ReferenceCategory::CudaKernels),
+        ("cuLaunchKernel", "other", ReferenceCategory::CudaKernels),
+        ("cudaLaunchKernel", "", ReferenceCategory::Other),
+        ("", "", ReferenceCategory::Other),
     ] {
         assert_eq!(category_of(name, cat), category, "{name:?} {cat:?}");
     }
@@ -46,7 +48,11 @@ fn an_event_s_category_may_depend_on_its_cat_an_operation_s_never() {
     let categories: Vec<_> = reference.categories().iter().map(|row| (row.category, row.nanos)).collect();
     assert_eq!(
         categories,
-        [(Category::TensorOps, 60_000), (Category::CudaKernels, 30_000), (Category::Other, 10_000)]
+        [
+            (ReferenceCategory::TensorOps, 60_000),
+            (ReferenceCategory::CudaKernels, 30_000),
+            (ReferenceCategory::Other, 10_000)
+        ]
     );
     let operations: Vec<_> = reference
         .operations()
@@ -56,28 +62,32 @@ fn an_event_s_category_may_depend_on_its_cat_an_operation_s_never() {
     assert_eq!(
         operations,
         [
-            ("aten::mm".to_owned(), Category::TensorOps, 1, 60_000),
-            ("gemm".to_owned(), Category::Other, 2, 40_000)
+            ("aten::mm".to_owned(), ReferenceCategory::TensorOps, 1, 60_000),
+            ("gemm".to_owned(), ReferenceCategory::Other, 2, 40_000)
         ]
     );
 }
 
 #[test]
-fn findings_follow_the_figures() {
+fn findings_follow_from_the_figures() {
     let slow_loading =
         reference(&[("DataLoader", "", 20), ("mask", "", 15), ("x", "kernel", 5), ("y", "", 60)]);
     assert_eq!(
         slow_loading.findings(),
         [
-            Finding::DataLoading(0.2),
-            Finding::GraphProcessing(0.15),
-            Finding::CpuOverhead { cpu: 0.2 + 0.15 + 0.0 + 0.0, gpu: 0.05 }
+            ReferenceFinding::DataLoading(0.2),
+            ReferenceFinding::GraphProcessing(0.15),
+            ReferenceFinding::CpuOverhead { cpu: 0.2 + 0.15 + 0.0 + 0.0, gpu: 0.05 }
         ]
     );
     let device_bound = reference(&[("nccl", "", 20), ("x", "kernel", 60), ("forward", "", 20)]);
     assert_eq!(
         device_bound.findings(),
-        [Finding::Communication(0.2), Finding::GpuBound(0.6), Finding::DataLoadingOptimized(0.0)]
+        [
+            ReferenceFinding::Communication(0.2),
+            ReferenceFinding::GpuBound(0.6),
+            ReferenceFinding::DataLoadingOptimized(0.0)
+        ]
     );
     // At the threshold is not above it.
     let at_limits =
@@ -86,10 +96,10 @@ fn findings_follow_the_figures() {
 }
 
 #[test]
-fn nothing_gives_no_finding_and_no_division_by_zero() {
+fn no_events_give_no_finding() {
     let empty = reference(&[]);
     assert_eq!((empty.findings(), empty.categories()), (vec![], vec![]));
-    assert_eq!(empty.share_of(Category::Other), 0.0);
+    assert_eq!(empty.share_of(ReferenceCategory::Other), 0.0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Ignored where `Resource::Traces` is missing.
 
 use crate::common::{Check, analyze};
-use knockout_analyze::{Analysis, Comparison};
+use knockout_analyze::{Analysis, TraceComparison};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -254,7 +254,7 @@ pub(crate) fn the_expected_comparison_is_reproduced(traces: &Path) {
     let expected: Value = serde_json::from_str(&text).unwrap();
     let one = |name: &str| Analysis::of(vec![analyze(&traces.join(name), 2)]);
     let (a, b) = (one("hta_diff_control.json.gz"), one("hta_diff_test.json.gz"));
-    let comparison = Comparison::of(&a, &b);
+    let comparison = TraceComparison::of(&a, &b);
     let actual = serde_json::to_value(comparison.first_step.as_ref().unwrap()).unwrap();
     let mut check = Check::default();
     check.same("iterations", &expected["iterations_control"], &actual["iterations_control"]);
@@ -285,8 +285,8 @@ pub(crate) fn the_expected_comparison_is_reproduced(traces: &Path) {
     assert!(differs("world_size") && differs("device"));
     // Six unsteady steps a side: the rank interval of 1.49 begins at 1.06. Resampling them said more than six steps can.
     assert!(!comparison.slower_than(1.05).is_empty(), "{:?}", comparison.rows[0]);
-    assert!(Comparison::of(&a, &a).slower_than(1.0).is_empty());
-    assert!(Comparison::of(&a, &a).comparable);
+    assert!(TraceComparison::of(&a, &a).slower_than(1.0).is_empty());
+    assert!(TraceComparison::of(&a, &a).comparable);
 }
 
 pub(crate) fn two_ranks_stand_beside_each_other(traces: &Path) {

@@ -1,7 +1,7 @@
 //! Jobs of several ranks, against figures that `collectives.py` beside the traces prints.
 
 use super::common::analyze;
-use knockout_analyze::{Analysis, DelayCause, Limit, Source, TraceFinding};
+use knockout_analyze::{Analysis, DelayCause, FindingSource, Limit, TraceFinding};
 use std::path::Path;
 
 fn job(traces: &Path, folder: &str, ranks: usize) -> Analysis {
@@ -9,7 +9,7 @@ fn job(traces: &Path, folder: &str, ranks: usize) -> Analysis {
     Analysis::of((0..ranks).map(|rank| analyze(&folder.join(format!("rank{rank}.json.gz")), 2)).collect())
 }
 
-fn last_to_arrive(analysis: &Analysis) -> (&Source, usize, usize, Option<&DelayCause>) {
+fn last_to_arrive(analysis: &Analysis) -> (&FindingSource, usize, usize, Option<&DelayCause>) {
     let TraceFinding::LastToArrive { source, last_in, collectives, delay, .. } = &analysis.findings[0].what
     else {
         panic!("{:?}", analysis.findings)
@@ -29,7 +29,7 @@ pub(crate) fn a_real_job_of_eight_ranks_has_the_expected_waits(traces: &Path) {
     assert_eq!((job.span_us / 10.0).round() / 100.0, 20.87);
     assert_eq!(analysis.span_without_trace_cat_us, job.span_us);
     let (source, last_in, collectives, _) = last_to_arrive(&analysis);
-    assert_eq!((source, last_in, collectives), (&Source::Rank(7), 5, 8));
+    assert_eq!((source, last_in, collectives), (&FindingSource::Rank(7), 5, 8));
 }
 
 pub(crate) fn the_path_of_a_rank_that_waits_in_a_collective_is_communication(traces: &Path) {
@@ -43,12 +43,12 @@ pub(crate) fn the_path_of_a_rank_that_waits_in_a_collective_is_communication(tra
 pub(crate) fn a_planted_straggler_is_named_with_its_reason(traces: &Path) {
     let analysis = job(traces, "planted_straggler", 4);
     let (source, last_in, collectives, cause) = last_to_arrive(&analysis);
-    assert_eq!((source, last_in, collectives), (&Source::Rank(2), 10, 10));
+    assert_eq!((source, last_in, collectives), (&FindingSource::Rank(2), 10, 10));
     assert_eq!(cause, Some(&DelayCause::Host("data loading".to_owned())));
     let limits: Vec<Limit> = analysis.ranks.iter().map(|rank| rank.bound.limit).collect();
     assert_eq!(limits, [Limit::Straggler, Limit::Straggler, Limit::Data, Limit::Straggler]);
     let bound = &analysis.ranks[0].bound;
-    assert_eq!((bound.waits_for.as_ref(), bound.gain_us.round()), (Some(&Source::Rank(2)), 20_000.0));
+    assert_eq!((bound.waits_for.as_ref(), bound.gain_us.round()), (Some(&FindingSource::Rank(2)), 20_000.0));
     // Loading 5, forward 10, backward 20, the all-reduce with its wait 23, the optimiser 2.
     let path = analysis.ranks[0].critical_path.as_ref().unwrap();
     let us =

@@ -1,4 +1,4 @@
-//! A folder on disk that may come from somebody else.
+//! A folder on disk whose content is not trusted.
 
 pub use super::handle::EntryKind;
 use super::handle::Handle;
@@ -286,7 +286,7 @@ impl Folder {
 
     /// Locks the folder; `None` if another process holds the lock.
     ///
-    /// On a file system without locks nothing is locked: two writers are then the user's care.
+    /// On a file system without locks nothing is locked: preventing two writers is then up to the user.
     pub fn lock(&self) -> Result<Option<FolderLock>> {
         let file = self.handle()?.as_file().map_err(at("open", &self.path))?;
         match file.try_lock() {

@@ -56,7 +56,7 @@ impl Handle {
         Ok(Self(openat(&self.0, name, ENTER | OFlags::NOFOLLOW, Mode::empty())?))
     }
 
-    /// Opens a file in this folder without waiting for anybody; the caller checks its kind.
+    /// Opens a file in this folder without blocking; the caller checks its kind.
     pub(super) fn open_file(&self, name: &OsStr, how: OFlags) -> io::Result<File> {
         let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -150,7 +150,7 @@ impl Handle {
     }
 }
 
-/// Returns the names in a folder and what the file system knows of their kinds.
+/// Returns the names in a folder, with their kinds where the file system reports them.
 fn listed(folder: OwnedFd) -> io::Result<Vec<(OsString, FileType)>> {
     let mut found = Vec::new();
     for entry in Dir::new(folder)? {

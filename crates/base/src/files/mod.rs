@@ -1,4 +1,4 @@
-//! Files and folders that are whole or absent, and that are opened without following links inside a folder.
+//! Files and folders that are complete or absent, and that are opened without following links inside a folder.
 //!
 //! | type | content |
 //! |---|---|

@@ -77,7 +77,7 @@ impl PendingFile {
     }
 
     fn beside(folder: Handle, target: &OsStr, path: PathBuf) -> Result<Self> {
-        // A name that the file system refuses, before the work.
+        // Rejects a name that the file system does not support, before the work.
         if let Err(error) = folder.kind(target)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -114,11 +114,11 @@ impl PendingFile {
         if hidden.is_none() {
             let name = hidden_name(target);
             // Locked first, so that the removal of abandoned files skips it.
-            lock(file).and_then(|()| folder.give_name(file, &name)).map_err(at("move into place", &path))?;
+            lock(file).and_then(|()| folder.give_name(file, &name)).map_err(at("rename", &path))?;
             *hidden = Some(name);
         }
         if let Some(name) = hidden {
-            folder.rename(name, target).map_err(at("move into place", &path))?;
+            folder.rename(name, target).map_err(at("rename", &path))?;
         }
         folder.sync().map_err(at("sync", &path))
     }

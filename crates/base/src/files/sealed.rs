@@ -92,10 +92,10 @@ impl<T: DeserializeOwned> Sealed<T> {
 /// Returns whether a document has a checksum; one that does not match is an error.
 fn verify(text: &[u8]) -> Result<bool> {
     #[derive(serde::Deserialize)]
-    struct Claim {
+    struct ClaimedChecksum {
         checksum: Option<serde::de::IgnoredAny>,
     }
-    let claim: Result<Claim, _> = serde_json::from_slice(text);
+    let claim: Result<ClaimedChecksum, _> = serde_json::from_slice(text);
     if !claim.is_ok_and(|claim| claim.checksum.is_some()) {
         return Ok(false);
     }

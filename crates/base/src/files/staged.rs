@@ -58,8 +58,8 @@ impl StagedFolder {
         let Located { parent, name, path, .. } = &self.target;
         let hidden = self.folder.path().file_name().unwrap_or_default();
         parent.enter(hidden).and_then(|folder| sync_tree(&folder)).map_err(at("sync", path))?;
-        // Renaming onto a folder that somebody made meanwhile fails unless it is empty: nothing is ever overwritten.
-        parent.rename(hidden, name).map_err(at("move into place", path))?;
+        // Renaming onto a folder that appeared meanwhile fails unless it is empty: nothing is ever overwritten.
+        parent.rename(hidden, name).map_err(at("rename", path))?;
         self.is_committed = true;
         let synced = parent.sync();
         if synced.is_err() && parent.rename(name, hidden).is_ok() {

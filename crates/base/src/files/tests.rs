@@ -1,4 +1,4 @@
-//! Files and folders are whole or absent, and nothing inside a folder is followed.
+//! Files and folders are complete or absent, and nothing inside a folder is followed.
 
 use super::*;
 use crate::error::Class;

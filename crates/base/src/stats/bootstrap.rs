@@ -4,8 +4,8 @@
 //! product of the weights of its units.
 //!
 //! Every resample has a random stream of its own, keyed by (seed, index), so the interval does not depend on the
-//! number of threads. All predictions given together see the same resamples: their differences are paired. The module
-//! knows nothing of datasets.
+//! number of threads. All predictions of one call have the same resamples: their differences are paired. The module
+//! is independent of datasets.
 
 use crate::random::Rng;
 use crate::stats::quantile::quantile_of_sorted;

@@ -1,13 +1,13 @@
-//! Two measured series beside each other: the ratio of what stands for them, with its bounds.
+//! Comparison of two measured series: the ratio of their medians or means, with its bounds.
 //!
 //! The series are not paired. Each has its rank interval ([`Estimate`]); the bounds of the ratio combine the two in
-//! logarithms, square and add (the method of variance estimates recovery), which needs no model of the noise either.
+//! logarithms, square and add (the method of variance estimates recovery), which needs no model of the noise.
 
 use crate::stats::Estimate;
 use crate::stats::estimate::has_interval;
 use serde::Serialize;
 
-/// Blocks of neighbouring steps whose means are ranked where a mean stands for the steps.
+/// Blocks of neighbouring steps whose means are ranked where the statistic is a mean.
 const BLOCKS: usize = 16;
 
 /// The statistic that summarises many steps.
@@ -21,7 +21,7 @@ pub enum Middle {
 
 /// A condition that differs between two sides.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
-pub struct Difference {
+pub struct DifferingCondition {
     /// Name of the condition.
     pub what: String,
     /// Value in `a`; empty if unknown.
@@ -30,13 +30,13 @@ pub struct Difference {
     pub b: String,
 }
 
-/// One quantity on both sides of a comparison; `About` is the kind of quantity.
+/// One quantity on both sides of a comparison; `Quantity` is the kind of quantity.
 #[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Row<About> {
+pub struct ComparisonRow<Quantity> {
     /// Name of the quantity.
     pub name: String,
     /// Kind of quantity.
-    pub about: About,
+    pub about: Quantity,
     /// Microseconds per step in `a`.
     pub a: f64,
     /// Microseconds per step in `b`.
@@ -52,9 +52,9 @@ pub struct Row<About> {
     pub steps: (usize, usize),
 }
 
-impl<About> Row<About> {
+impl<Quantity> ComparisonRow<Quantity> {
     /// Compares what was measured step by step on both sides.
-    pub fn of(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Self {
+    pub fn of(name: &str, about: Quantity, a: &[f64], b: &[f64], middle: Middle) -> Self {
         let (own, other) = (Bounded::of(a, middle), Bounded::of(b, middle));
         let ratio = (own.value > 0.0).then(|| other.value / own.value);
         let (low, high) = ratio.map_or((None, None), |ratio| {
@@ -100,9 +100,9 @@ impl<About> Row<About> {
 }
 
 /// Sorts rows by their difference, the largest first.
-pub fn sort_by_difference<About>(rows: &mut [Row<About>]) {
+pub fn sort_by_difference<Quantity>(rows: &mut [ComparisonRow<Quantity>]) {
     rows.sort_by(|x, y| {
-        let by = |row: &Row<About>| (row.b - row.a).abs();
+        let by = |row: &ComparisonRow<Quantity>| (row.b - row.a).abs();
         by(y).total_cmp(&by(x)).then_with(|| x.name.cmp(&y.name))
     });
 }
@@ -157,25 +157,25 @@ mod tests {
     fn equal_runs_give_one_inside_the_bounds_and_slow_runs_do_not() {
         let a = [10.0, 11.0, 10.5, 9.8, 10.2, 10.9];
         let slow: Vec<f64> = a.iter().map(|us| us * 1.5).collect();
-        let same = Row::of("step", (), &a, &a, Middle::Median);
+        let same = ComparisonRow::of("step", (), &a, &a, Middle::Median);
         assert_eq!(same.ratio, Some(1.0));
         assert!(same.low.unwrap() <= 1.0 && same.high.unwrap() >= 1.0);
-        let slower = Row::of("step", (), &a, &slow, Middle::Median);
+        let slower = ComparisonRow::of("step", (), &a, &slow, Middle::Median);
         assert!((slower.ratio.unwrap() - 1.5).abs() < 1e-9);
         assert!(slower.low.unwrap() > 1.3 && slower.high.unwrap() < 1.7, "{slower:?}");
     }
 
     #[test]
     fn one_step_has_no_spread_and_nothing_has_no_ratio() {
-        let one = Row::of("step", (), &[10.0], &[20.0], Middle::Median);
+        let one = ComparisonRow::of("step", (), &[10.0], &[20.0], Middle::Median);
         assert_eq!((one.low, one.ratio, one.high), (Some(2.0), Some(2.0), Some(2.0)));
         assert!(!one.is_interval());
-        assert_eq!(Row::of("x", (), &[0.0, 0.0], &[1.0, 2.0], Middle::Mean).ratio, None);
+        assert_eq!(ComparisonRow::of("x", (), &[0.0, 0.0], &[1.0, 2.0], Middle::Mean).ratio, None);
     }
 
     #[test]
     fn few_steps_have_the_range_of_their_ratios() {
-        let few = Row::of("step", (), &[1.0, 2.0, 4.0], &[4.0, 8.0], Middle::Median);
+        let few = ComparisonRow::of("step", (), &[1.0, 2.0, 4.0], &[4.0, 8.0], Middle::Median);
         assert_eq!(
             (few.low, few.ratio, few.high, few.is_interval()),
             (Some(1.0), Some(3.0), Some(8.0), false)
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_part_that_runs_now_and_then_has_the_ratio_of_its_means() {
         let rare = |us: f64| (0..40).map(|step| if step % 8 == 3 { us } else { 0.0 }).collect::<Vec<_>>();
-        let row = Row::of("checkpoint", (), &rare(8.0), &rare(16.0), Middle::Mean);
+        let row = ComparisonRow::of("checkpoint", (), &rare(8.0), &rare(16.0), Middle::Mean);
         assert_eq!((row.a, row.b, row.ratio), (1.0, 2.0, Some(2.0)));
         assert_eq!((row.low, row.high), (Some(0.0), None), "most blocks have none of it: no bound above");
     }
@@ -199,7 +199,7 @@ mod tests {
                 let mut draw =
                     |scale: f64| (0..steps).map(|_| scale * noise(&mut random)).collect::<Vec<_>>();
                 let (a, b) = (draw(1.0), draw(1.5));
-                let row = Row::of("step", (), &a, &b, middle);
+                let row = ComparisonRow::of("step", (), &a, &b, middle);
                 row.low.unwrap() > 1.5 || row.high.unwrap() < 1.5
             })
             .count();

@@ -1,6 +1,6 @@
 //! Statistics of measurements: the one module that estimates, ranks, correlates and compares series of numbers.
 //!
-//! Knows nothing of steps, traces, models or files.
+//! Independent of steps, traces, models or files.
 
 pub mod bootstrap;
 mod compare;
@@ -10,7 +10,7 @@ mod quantile;
 mod ranks;
 mod units;
 
-pub use compare::{Difference, Middle, Row, sort_by_difference};
+pub use compare::{ComparisonRow, DifferingCondition, Middle, sort_by_difference};
 pub use correlation::{
     is_constant, mean, pearson, rows_with_target, spearman, sum, sum_of_squared_deviations,
 };

@@ -3,7 +3,7 @@
 /// Returns the rank of each value, from 1; ties (0 and −0 tie) share the mean of the ranks they take up.
 pub(crate) fn average_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<u32> = (0..values.len() as u32).collect();
-    // Adding 0 turns −0 into 0, so that the total order sees them as equal.
+    // Adding 0 turns −0 into 0, so that they are equal in the total order.
     let value = |index: u32| values[index as usize] + 0.0;
     order.sort_unstable_by(|&a, &b| value(a).total_cmp(&value(b)).then(a.cmp(&b)));
     let mut ranks = vec![0.0; values.len()];

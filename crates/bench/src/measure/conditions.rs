@@ -1,4 +1,4 @@
-//! The subject of a measurement and its conditions.
+//! The subject of a measurement, and its conditions.
 
 use knockout_analyze::profile::Conditions;
 use knockout_base::error::Result;
@@ -16,7 +16,7 @@ use knockout_train::stores::Stores;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The data that configurations are measured on: everybody takes the same batches.
+/// The data that configurations are measured on: all take the same batches.
 #[derive(Debug)]
 pub struct Subject {
     dataset: Arc<Dataset>,
@@ -43,7 +43,7 @@ impl Subject {
         Self { dataset, split, stores: Stores::default(), commit: commit.to_owned(), ranks: Ranks::alone() }
     }
 
-    /// Measured on several processes, each of which does the same.
+    /// Measures on several processes, each of which makes the same calls.
     #[must_use]
     pub fn on_ranks(mut self, ranks: &Ranks) -> Self {
         self.ranks = ranks.clone();
@@ -71,13 +71,13 @@ impl Subject {
         self.stores.of(config.processor())
     }
 
-    /// A configuration's model before its first step.
+    /// Builds the model of a configuration.
     pub(crate) fn fit(&self, config: &Config) -> Result<Fit> {
         let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
         fit.with_store(self.store(config)).on_ranks(self.ranks.clone())
     }
 
-    /// Under what conditions steps of a configuration are measured.
+    /// Returns the conditions under which steps of a configuration are measured.
     pub(crate) fn conditions(&self, config: &Config, mode: Mode, recording: Recording) -> Result<Conditions> {
         let records = self.split.rows(Part::Train).len();
         Ok(Conditions {
@@ -121,7 +121,7 @@ impl Subject {
     }
 }
 
-/// A meter whose figures a test can spoil on purpose: `KNOCKOUT_TEST_DELAY=forward:20` makes that phase longer by as many
+/// Returns a meter that a test can slow down: `KNOCKOUT_TEST_DELAY=forward:20` makes that phase longer by as many
 /// milliseconds. Not in release builds.
 #[cfg(debug_assertions)]
 fn delayed(meter: Meter) -> Meter {
@@ -136,7 +136,7 @@ fn delayed(meter: Meter) -> Meter {
     }
 }
 
-/// Release builds measure what there is.
+/// Returns a meter without added delays.
 #[cfg(not(debug_assertions))]
 fn delayed(meter: Meter) -> Meter {
     meter

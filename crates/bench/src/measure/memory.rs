@@ -1,23 +1,23 @@
-//! Memory of the process at its peak, and what is free, where the operating system tells.
+//! Memory of the process at its peak, and what is free, where the operating system reports it.
 
 use std::fs;
 
-/// Forgets the peak so far, so that the next reading is of what follows. Without effect where that is not possible.
+/// Resets the peak to the present value. Without effect where the system does not support it.
 pub fn reset_peak() {
     fs::write("/proc/self/clear_refs", "5").ok();
 }
 
-/// The largest resident size since the last [`reset_peak`].
+/// Returns the largest resident size since the last [`reset_peak`].
 pub fn peak_rss_bytes() -> Option<u64> {
     bytes_of_line("/proc/self/status", "VmHWM:")
 }
 
-/// Memory that programs could still take.
+/// Returns the available memory.
 pub fn free_bytes() -> Option<u64> {
     bytes_of_line("/proc/meminfo", "MemAvailable:")
 }
 
-/// A line of a file of the system, such as `VmHWM:  1234 kB`, in bytes.
+/// Returns the value of a line of a system file, such as `VmHWM:  1234 kB`, in bytes.
 fn bytes_of_line(file: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;

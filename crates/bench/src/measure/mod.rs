@@ -1,7 +1,7 @@
 //! Measuring training: the profile of one configuration, and experiments that alternate between many.
 //!
 //! The module sets measurements up, runs the steps of `knockout-train` and gives the measured steps to `knockout-analyze`, which
-//! interprets the figures. It never prints; callers are called back at every step.
+//! interprets the figures. It never prints; a callback is called after every step.
 
 mod conditions;
 mod experiment;
@@ -11,7 +11,7 @@ mod ranks;
 
 pub use conditions::{Recording, Subject};
 pub use experiment::{
-    Ablation, Experiment, ExperimentOutcome, ExperimentRequest, WorldRound, assembled,
+    AblationScope, ExperimentOutcome, ExperimentRequest, ExperimentRunner, WorldRound, assembled,
     has_no_time_for_another,
 };
-pub use profiling::{Measured, Profiling};
+pub use profiling::{Profiling, ProfilingOutcome};

@@ -18,19 +18,19 @@ pub struct Profiling {
     pub config: Config,
     /// How far a step goes.
     pub mode: Mode,
-    /// Which steps count.
+    /// Steps that are measured.
     pub schedule: Schedule,
     /// Steps in all.
     pub steps: u64,
     /// Whether spans are recorded.
     pub recording: Recording,
-    /// Folder of the trace; without one, spans are attributed to layers and then thrown away.
+    /// Folder of the trace; without one, spans are attributed to layers and then dropped.
     pub trace_folder: Option<PathBuf>,
 }
 
 /// The result of a measurement.
 #[derive(Debug)]
-pub struct Measured {
+pub struct ProfilingOutcome {
     /// Where the time went.
     pub profile: RunProfile,
     /// The trace, where one was written.
@@ -38,8 +38,8 @@ pub struct Measured {
 }
 
 impl Profiling {
-    /// Measures; `on_step` is called after every step.
-    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured> {
+    /// Measures the steps; `on_step` is called after every step.
+    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<ProfilingOutcome> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
         memory::reset_peak();
@@ -57,6 +57,6 @@ impl Profiling {
         debug_assert!(flow.is_continue(), "nothing breaks off");
         let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
         let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
-        Ok(Measured { profile, trace: written.map(|written| written.path) })
+        Ok(ProfilingOutcome { profile, trace: written.map(|written| written.path) })
     }
 }

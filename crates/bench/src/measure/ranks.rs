@@ -1,4 +1,4 @@
-//! Measurements over several ranks: each measures itself, and the first one's figures stand for all where they cannot be added up.
+//! Measurements over several ranks: each measures itself; figures that cannot be summed are those of the first.
 
 use knockout_base::error::Result;
 use knockout_base::files::create_folder;
@@ -6,7 +6,7 @@ use knockout_ranks::Ranks;
 use knockout_trace::meter::StepLog;
 use std::path::Path;
 
-/// Adds the CPU time that the other ranks took for each step, and their memory: what a step costs is what all of them spend. Phases and wall
+/// Adds the CPU time that the other ranks took for each step, and their memory: the cost of a step is the sum over ranks. Phases and wall
 /// time stay those of this rank.
 pub(crate) fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) -> Result<Option<u64>> {
     if ranks.is_alone() {
@@ -24,7 +24,7 @@ pub(crate) fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) 
     Ok(peak.map(|_| sums[0]))
 }
 
-/// Lets the first rank make folders that must not exist yet. Also a barrier.
+/// Makes folders that must not exist yet, on the first rank. Also a barrier.
 pub(crate) fn create_folders(paths: impl IntoIterator<Item = impl AsRef<Path>>, ranks: &Ranks) -> Result<()> {
     if ranks.is_first() {
         paths.into_iter().try_for_each(|path| create_folder(path.as_ref()))?;
@@ -32,7 +32,7 @@ pub(crate) fn create_folders(paths: impl IntoIterator<Item = impl AsRef<Path>>, 
     ranks.start()
 }
 
-/// The first rank's numbers on all ranks: what is decided by them is decided alike.
+/// Returns the first rank's numbers on all ranks, so that all decide alike.
 pub(crate) fn of_first<const N: usize>(mut numbers: [u64; N], ranks: &Ranks) -> Result<[u64; N]> {
     let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     ranks.broadcast(&mut bytes)?;

@@ -22,7 +22,7 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Progress of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
+pub struct TrialProgress<'a> {
     /// The run, such as `collins random-0 dango`.
     pub what: &'a str,
     /// CPU time that it has used so far, in seconds.
@@ -44,11 +44,11 @@ pub(crate) struct Trial {
     pub(crate) context: RunContext,
 }
 
-/// How far a trial came.
+/// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialEnd {
-    /// It ended by itself: solved, all epochs, or no patience left.
+    /// The run is complete: solved, all epochs, or early stopping.
     Finished,
     /// Its CPU time was used up.
     Budget,
@@ -59,9 +59,9 @@ pub enum TrialEnd {
 /// The result of training.
 #[derive(Debug, Clone)]
 pub struct Trained {
-    /// How far it came.
+    /// How it ended.
     pub end: TrialEnd,
-    /// CPU time of training and validation in all sittings, in seconds.
+    /// CPU time of training and validation over all resumptions, in seconds.
     pub cpu_seconds: f64,
     /// Every line of its metrics.
     pub lines: Vec<MetricsLine>,
@@ -76,23 +76,23 @@ impl Trained {
     }
 }
 
-/// CPU time of the sittings before this one; metrics have no line for an epoch that was left in its middle.
+/// CPU time before this resumption; metrics have no line for an interrupted epoch.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Ledger {
     cpu_seconds: f64,
 }
 
-/// The ledger's name in a run's folder.
+/// Name of the file of the CPU time in a run's folder.
 const LEDGER: &str = "cpu-time.json";
 
 impl Trial {
-    /// Trains until the run ends, until all its sittings together have used `budget` of CPU time, or until `stop` returns true. A run that
-    /// has not validated once by then is validated where it stands, so that there is something to judge it by.
+    /// Trains until the run ends, until it has used `budget` of CPU time over all resumptions, or until `stop` returns true. A run that
+    /// has not validated once by then is validated at that step, so that it has metrics.
     pub(crate) fn train(
         &self,
         budget: Option<Duration>,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Trained> {
         let before =
             self.folder.find_sealed::<Ledger>(LEDGER)?.map_or(0.0, |ledger| ledger.value.cpu_seconds);
@@ -103,7 +103,7 @@ impl Trial {
         let mut run = self.open()?;
         let spent = move || before + clock.cpu_nanos().saturating_sub(began) as f64 / 1e9;
         let spent = Arc::new(spent);
-        // However small the budget, a run takes a step: there would be nothing to judge it by.
+        // However small the budget, a run takes a step: without one it has no metrics.
         let has_stepped = Arc::new(AtomicBool::new(run.step_count() > 0));
         run.stop_when({
             let (spent, stop, has_stepped) = (Arc::clone(&spent), Arc::clone(stop), Arc::clone(&has_stepped));
@@ -132,7 +132,7 @@ impl Trial {
             let (what, line) = (&self.name[..], line.as_ref());
             // The budget is one of steps.
             let budget_seconds = budget_seconds.filter(|_| has_stepped.load(Ordering::Relaxed));
-            on_report(Report { what, cpu_seconds: spent(), budget_seconds, line });
+            on_report(TrialProgress { what, cpu_seconds: spent(), budget_seconds, line });
         }
         let step = run.step_count();
         drop(run);
@@ -155,7 +155,7 @@ impl Trial {
         Ok(Trained { end, cpu_seconds: spent(), epochs: Some(lines.len()), lines })
     }
 
-    /// Validates a run inside its first epoch. The line stands behind the checkpoint, and resuming cuts it off.
+    /// Validates a run inside its first epoch. The line is after the checkpoint, and resuming removes it.
     fn validate_at(&self, step: u64) -> Result<()> {
         let keys = [format!("max_steps={step}")];
         let run = Run::resume_with(&self.folder, &keys, Some(&self.context.dataset_folder), MODELS);
@@ -176,7 +176,7 @@ impl Trial {
         run.map_err(|error| self.failed(error))
     }
 
-    /// Whether the folder holds this run; another one is an error.
+    /// Returns whether the folder has this run; another one is an error.
     fn is_begun(&self) -> Result<bool> {
         if !self.folder.has("manifest.json") {
             return Ok(false);
@@ -206,18 +206,18 @@ impl Trial {
     }
 }
 
-/// The error of a folder that another command began.
+/// Returns the error of a folder that another command began.
 pub(crate) fn other_plan(folder: &Path, key: &str, found: &str, asked: &str) -> Error {
     let folder = folder.display();
     Error::request(format!("{folder} began with {key} {found}, not {asked}; choose another --out"))
 }
 
-/// Names the run of an error.
+/// Adds the name of the run to an error.
 fn in_run(folder: &Path, error: Error) -> Error {
     error.while_doing(format!("the run in {}", folder.display()))
 }
 
-/// Predictions of a run for a part of its split, by its best state in validation; `None` where it has no state yet.
+/// Returns the predictions of a run for a part of its split, by its best checkpoint; `None` without a checkpoint.
 pub(crate) fn predict(
     folder: &Folder,
     dataset: &Dataset,

@@ -3,7 +3,9 @@
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkOutcome, BenchmarkRequest, Progress};
+use knockout_bench::trials::benchmark::{
+    self, BenchmarkModel, BenchmarkOutcome, BenchmarkProgress, BenchmarkRequest,
+};
 use knockout_bench::trials::sweep::{self, SweepOutcome, SweepRequest};
 use knockout_data::screen::Scheme;
 use knockout_models::MODELS;
@@ -44,7 +46,7 @@ fn compare(request: &BenchmarkRequest, stop: &Stop) -> Result<BenchmarkOutcome> 
 }
 
 #[test]
-fn a_benchmark_goes_on_where_it_was_stopped_and_does_nothing_twice() {
+fn a_stopped_benchmark_resumes_without_repeating_cells() {
     let home = tempfile::tempdir().unwrap();
     tiny(home.path());
     let asked = request(home.path());
@@ -65,7 +67,7 @@ fn a_benchmark_goes_on_where_it_was_stopped_and_does_nothing_twice() {
     // Everything is done: no run is told of any more, and the figures are the same.
     let mut runs = 0;
     let again = benchmark::run(&asked, &never(), &mut |progress| {
-        runs += usize::from(matches!(progress, Progress::Run(_)));
+        runs += usize::from(matches!(progress, BenchmarkProgress::Run(_)));
     });
     assert_eq!(runs, 0);
     let cells = |outcome: &BenchmarkOutcome| -> Vec<_> {
@@ -96,7 +98,7 @@ fn a_benchmark_goes_on_where_it_was_stopped_and_does_nothing_twice() {
 }
 
 #[test]
-fn a_budget_ends_a_network_and_a_larger_one_goes_on() {
+fn a_budget_ends_training_and_a_larger_one_resumes_it() {
     let home = tempfile::tempdir().unwrap();
     tiny(home.path());
     let mut asked = BenchmarkRequest {
@@ -132,7 +134,7 @@ fn search(folder: &Path, keys: &[&str], budget: u64, stop: &Stop) -> Result<Swee
 }
 
 #[test]
-fn a_sweep_keeps_the_better_half_and_goes_on_where_it_was_stopped() {
+fn a_sweep_keeps_the_better_half_and_resumes() {
     let home = tempfile::tempdir().unwrap();
     tiny(home.path());
     let keys = ["model.width=16", "batch=200", "epochs=4", "optimiser.learning_rate=0.01,0.003,1e-9,1e-10"];

@@ -10,7 +10,7 @@ use crate::output::write_in;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkRequest, Progress};
+use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkProgress, BenchmarkRequest};
 use knockout_data::screen::Scheme;
 use knockout_report::lab::{BenchmarkDocument, benchmark_page};
 use knockout_report::units::{duration_of_seconds as time, figure};
@@ -125,7 +125,7 @@ fn compare(request: &BenchmarkRequest, stop: &Stop, ui: &Ui) -> Result<benchmark
     let bar = ui.bar("cells", 0, Unit::Items);
     let mut last = Instant::now();
     let outcome = benchmark::run(request, stop, &mut |progress| match progress {
-        Progress::Cell { name, done, of } => {
+        BenchmarkProgress::Cell { name, done, of } => {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
             bar.set_message(name.to_owned());
@@ -133,7 +133,7 @@ fn compare(request: &BenchmarkRequest, stop: &Stop, ui: &Ui) -> Result<benchmark
                 ui.note(&format!("{}/{of} {name}", done + 1));
             }
         }
-        Progress::Run(report) => {
+        BenchmarkProgress::Run(report) => {
             let of = report.budget_seconds.map_or_else(String::new, |budget| format!(" of {}", time(budget)));
             let spent = format!("{}: {}{of} CPU", report.what, time(report.cpu_seconds));
             bar.set_message(spent.clone());

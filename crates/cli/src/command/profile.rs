@@ -12,7 +12,7 @@ use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_base::files::{create_folder, replace};
-use knockout_bench::measure::{Measured, Profiling, Recording, Subject};
+use knockout_bench::measure::{Profiling, ProfilingOutcome, Recording, Subject};
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
 use knockout_ranks::Ranks;
@@ -166,7 +166,7 @@ fn measure(
     folder: Option<&Path>,
     ranks: &Ranks,
     ui: &Ui,
-) -> Result<Measured> {
+) -> Result<ProfilingOutcome> {
     let dataset = super::data::open(&args.dir)?;
     let start = args.start.read(ui)?;
     let model = start.model(args.model)?;

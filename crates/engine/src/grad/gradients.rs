@@ -54,7 +54,7 @@ impl<T: Real> Gradients<T> {
         &mut self.parameters[index]
     }
 
-    /// Lets `add` accumulate into the gradient of a variable.
+    /// Calls `add` to accumulate into the gradient of a variable.
     pub fn add(&mut self, var: Var, add: impl FnOnce(&mut [T])) {
         if let Some(index) = var.as_parameter() {
             return add(&mut self.parameters[index]);
@@ -63,7 +63,7 @@ impl<T: Real> Gradients<T> {
         add(self.values[index].get_or_insert_with(|| self.pool.zeros(self.sizes[index])));
     }
 
-    /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`StoreMode::Set`]), the others accumulate.
+    /// Calls `put` to write the gradient of a variable: the first to do so overwrites ([`StoreMode::Set`]), the others accumulate.
     pub fn put(&mut self, var: Var, put: impl FnOnce(&mut [T], StoreMode)) {
         if let Some(index) = var.as_parameter() {
             return put(&mut self.parameters[index], StoreMode::Add);
@@ -75,7 +75,7 @@ impl<T: Real> Gradients<T> {
         }
     }
 
-    /// Lets `add` accumulate into the gradients of two different parameters at once.
+    /// Calls `add` to accumulate into the gradients of two different parameters.
     ///
     /// # Panics
     ///

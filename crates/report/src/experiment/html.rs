@@ -4,12 +4,12 @@ use super::{
     RANKS_NOTE, cell_table, decision_table, difference, effect, part_table, rank_table, ranks_line,
     ratio_table, seconds, subtitle, switch_table,
 };
-use crate::page::{Bar, Cell, Column, Fact, Page, Section, Segment, Table, colour};
+use crate::page::{Bar, BarSegment, Column, Fact, Page, Section, Table, TableCell, colour};
 use crate::run::{conditions_section, run_sections};
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::units::{count, percent, rate, three, time, two};
 use knockout_analyze::Analysis;
-use knockout_analyze::profile::experiment::{Ablation, Breakdown, Component, Decomposition, Experiment};
+use knockout_analyze::profile::experiment::{Breakdown, Component, Decomposition, Experiment, ModelAblation};
 use knockout_base::stats::Estimate;
 
 /// Renders an experiment as one HTML file. `recorded` holds the analyses of the models' traces, by model.
@@ -96,12 +96,12 @@ fn two_bars(parts: &Decomposition) -> Table {
     let sum = |of: PartTime| parts.components.iter().map(|part| of(part).median.max(0.0)).sum::<f64>();
     let most = ways.iter().map(|(_, of)| sum(*of)).fold(1e-15, f64::max);
     Table::new([Column::text(""), Column::bar()]).with_rows(ways.map(|(way, of)| {
-        let segments = parts.components.iter().map(|part| Segment {
+        let segments = parts.components.iter().map(|part| BarSegment {
             length: of(part).median.max(0.0) / most,
             colour: colour(part.name).to_owned(),
             title: format!("{}: {}", part.name, difference(of(part))),
         });
-        [Cell::from(way), Bar { segments: segments.collect(), ..Bar::default() }.into()]
+        [TableCell::from(way), Bar { segments: segments.collect(), ..Bar::default() }.into()]
     }))
 }
 
@@ -115,7 +115,7 @@ fn cells(experiment: &Experiment) -> Section {
 }
 
 /// Gains as bars with their intervals; the line is the baseline.
-fn switches(ablation: &Ablation) -> Section {
+fn switches(ablation: &ModelAblation) -> Section {
     let most = ablation.tried.iter().map(|tried| tried.gain.median.max(tried.gain.high)).fold(1.0, f64::max);
     let bars = Table::new([Column::text(""), Column::bar(), Column::number("gain")]).with_rows(
         ablation.tried.iter().map(|tried| {
@@ -130,7 +130,11 @@ fn switches(ablation: &Ablation) -> Section {
                 reference: Some(1.0 / most),
                 ..Bar::of(gain.median / most, fill)
             };
-            [Cell::from(&tried.name[..]), bar.into(), Cell::number(estimate(gain, two), gain.median)]
+            [
+                TableCell::from(&tried.name[..]),
+                bar.into(),
+                TableCell::number(estimate(gain, two), gain.median),
+            ]
         }),
     );
     let note = format!(
@@ -153,9 +157,14 @@ fn switches(ablation: &Ablation) -> Section {
 fn tree(breakdown: &Breakdown) -> Section {
     let columns = ["per batch", "per sample", "share"].map(Column::number);
     let rows = breakdown.rows.iter().map(|row| {
-        let us = |s: f64| Cell::number(time(s * 1e6), s);
+        let us = |s: f64| TableCell::number(time(s * 1e6), s);
         let name = format!("{}{}", "\u{2003}".repeat(row.depth), row.name);
-        [Cell::from(name), us(row.s), us(row.s_per_sample), Cell::number(percent(row.share), row.share)]
+        [
+            TableCell::from(name),
+            us(row.s),
+            us(row.s_per_sample),
+            TableCell::number(percent(row.share), row.share),
+        ]
     });
     let table = Table::new([Column::text("")].into_iter().chain(columns)).with_rows(rows);
     let note = "Means over all steps of the recorded run; the rows below one sum to it.";

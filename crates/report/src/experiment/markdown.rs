@@ -7,7 +7,7 @@ use super::{
 use crate::page::{Column, Table, markdown_cell as escape};
 use crate::sentence::{experiment_warning, insight, next_step};
 use crate::units::{percent, time};
-use knockout_analyze::profile::experiment::{Ablation, Breakdown, BreakdownRow, Experiment};
+use knockout_analyze::profile::experiment::{Breakdown, BreakdownRow, Experiment, ModelAblation};
 use std::fmt::Write as _;
 
 /// Renders the experiment as a Markdown summary.
@@ -141,7 +141,7 @@ fn components(out: &mut String, experiment: &Experiment) {
     out.push_str(&Table::new(columns).with_rows(rows).to_markdown());
 }
 
-fn options(out: &mut String, ablation: &Ablation) {
+fn options(out: &mut String, ablation: &ModelAblation) {
     writeln!(
         out,
         "\n## Options tried, {}\n\nEach beside the baseline ({} per sample) in every round, in full steps.\n",

@@ -10,11 +10,11 @@ pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
 use crate::document::answer;
-use crate::page::{Cell, Column, Mark, Table, colour};
+use crate::page::{Column, Mark, Table, TableCell, colour};
 use crate::sentence::{decision_texts, estimate};
 use crate::units::{bytes, percent, rate, three, time, two};
 use knockout_analyze::profile::experiment::{
-    Ablation, CellFindings, CellRatio, Component, Decomposition, Effect, Experiment,
+    CellFindings, CellRatio, Component, Decomposition, Effect, Experiment, ModelAblation,
 };
 use knockout_base::stats::Estimate;
 
@@ -76,16 +76,16 @@ pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
 }
 
 /// A cell of an estimate, sorted by its median.
-fn estimate_cell(of: &Estimate, format: impl Fn(f64) -> String) -> Cell {
-    Cell::number(estimate(of, format), of.median)
+fn estimate_cell(of: &Estimate, format: impl Fn(f64) -> String) -> TableCell {
+    TableCell::number(estimate(of, format), of.median)
 }
 
-fn seconds_cell(of: &Estimate) -> Cell {
-    Cell::number(seconds(of), of.median)
+fn seconds_cell(of: &Estimate) -> TableCell {
+    TableCell::number(seconds(of), of.median)
 }
 
-fn percent_cell(share: f64) -> Cell {
-    Cell::number(percent(share), share)
+fn percent_cell(share: f64) -> TableCell {
+    TableCell::number(percent(share), share)
 }
 
 /// The measured cells.
@@ -96,12 +96,12 @@ fn cell_table<'e>(cells: impl Iterator<Item = &'e CellFindings>) -> Table {
         .chain([Column::number("CPU time per sample").wide_only(), Column::number("samples/s").wide_only()]);
     Table::new(columns).with_rows(cells.map(|cell| {
         [
-            Cell::from(&cell.name[..]),
+            TableCell::from(&cell.name[..]),
             estimate_cell(&cell.iterations_per_s, three),
             seconds_cell(&cell.s_per_batch),
             seconds_cell(&cell.s_per_sample),
             seconds_cell(&cell.cpu_s_per_sample),
-            Cell::number(rate(cell.samples_per_s.median), cell.samples_per_s.median),
+            TableCell::number(rate(cell.samples_per_s.median), cell.samples_per_s.median),
         ]
     }))
 }
@@ -111,7 +111,7 @@ fn ratio_table<'e>(ratios: impl Iterator<Item = &'e CellRatio>) -> Table {
     let columns = ["per batch", "per sample", "CPU time per sample"].map(Column::number);
     Table::new([Column::text("ratio")].into_iter().chain(columns)).with_rows(ratios.map(|ratio| {
         [
-            Cell::from(format!("{} / {}", ratio.b, ratio.a)),
+            TableCell::from(format!("{} / {}", ratio.b, ratio.a)),
             estimate_cell(&ratio.per_batch, two),
             estimate_cell(&ratio.per_sample, two),
             estimate_cell(&ratio.cpu_per_sample, two),
@@ -131,8 +131,8 @@ fn rank_table(experiment: &Experiment) -> Table {
     let rows = experiment.ranks.iter().flat_map(|scaling| {
         scaling.rows.iter().map(move |row| {
             [
-                Cell::from(format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor)),
-                Cell::number(row.world.to_string(), row.world as f64),
+                TableCell::from(format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor)),
+                TableCell::number(row.world.to_string(), row.world as f64),
                 estimate_cell(&row.samples_per_s, rate),
                 estimate_cell(&row.speedup, two),
                 seconds_cell(&row.cpu_s_per_sample),
@@ -158,19 +158,19 @@ fn part_table(parts: &Decomposition) -> Table {
     ];
     Table::new(columns).with_rows(parts.components.iter().map(|part| {
         [
-            Cell::coloured(part.name, colour(part.name)),
+            TableCell::coloured(part.name, colour(part.name)),
             percent_cell(part.share),
             seconds_cell(&part.by_phases_s),
-            Cell::number(difference(&part.by_difference_s), part.by_difference_s.median),
-            Cell::from(part.modes),
+            TableCell::number(difference(&part.by_difference_s), part.by_difference_s.median),
+            TableCell::from(part.modes),
             seconds_cell(&part.disagreement_s),
-            Cell::from(agreement(part)),
+            TableCell::from(agreement(part)),
         ]
     }))
 }
 
 /// The switches that were tried.
-fn switch_table(ablation: &Ablation) -> Table {
+fn switch_table(ablation: &ModelAblation) -> Table {
     let columns = [
         Column::text("switch"),
         Column::number("gain"),
@@ -183,14 +183,14 @@ fn switch_table(ablation: &Ablation) -> Table {
     ];
     Table::new(columns).with_rows(ablation.tried.iter().map(|tried| {
         [
-            Cell::from(&tried.name[..]),
+            TableCell::from(&tried.name[..]),
             estimate_cell(&tried.gain, two),
             estimate_cell(&tried.cpu_gain, two),
             seconds_cell(&tried.s_per_sample),
-            Cell::from(tried.pool_bytes.map(bytes).unwrap_or_default()),
-            Cell::from(effect(tried.effect)),
-            Cell::from(tried.keys.join(" ")),
-            Cell::from(&tried.note[..]),
+            TableCell::from(tried.pool_bytes.map(bytes).unwrap_or_default()),
+            TableCell::from(effect(tried.effect)),
+            TableCell::from(tried.keys.join(" ")),
+            TableCell::from(&tried.note[..]),
         ]
     }))
 }
@@ -205,7 +205,7 @@ fn decision_table(experiment: &Experiment) -> Table {
     ];
     Table::new(columns).with_rows(experiment.answers.iter().map(|row| {
         let [question, measured, rule] = decision_texts(row);
-        let answer = Cell::from(answer(row.is_yes)).marked(Some(Mark::Strong));
+        let answer = TableCell::from(answer(row.is_yes)).marked(Some(Mark::Strong));
         [question.into(), measured.into(), rule.into(), answer]
     }))
 }

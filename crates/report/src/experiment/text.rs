@@ -6,7 +6,9 @@ use super::{
 use crate::page::{Column, Table};
 use crate::sentence::{experiment_warning, insight, next_step};
 use crate::units::{count, three};
-use knockout_analyze::profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
+use knockout_analyze::profile::experiment::{
+    CellFindings, Decomposition, Experiment, ModelAblation, RankedBy,
+};
 use std::fmt::Write as _;
 
 const RULE: &str = "=============================================================================";
@@ -113,7 +115,7 @@ fn decomposition(out: &mut String, parts: &Decomposition) {
         .ok();
 }
 
-fn options(out: &mut String, ablation: &Ablation) {
+fn options(out: &mut String, ablation: &ModelAblation) {
     writeln!(
         out,
         "{}: each switch and the baseline ({} per sample) in every round, in full steps; gain: times as fast{}\n",

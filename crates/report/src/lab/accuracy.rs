@@ -1,6 +1,6 @@
 //! Figures of accuracy: formats, bars with intervals, and sentences about the bounds of any model.
 
-use crate::page::{Bar, Cell, Chart, Column, Scatter, Segment, Series, colour};
+use crate::page::{Bar, BarSegment, Chart, Column, Scatter, Series, TableCell, colour};
 use crate::units::{count, figure};
 use knockout_data::screen::{Bounds, Ceiling, NoCeiling, RepeatAlleles};
 use knockout_predict::Calibration;
@@ -51,9 +51,9 @@ impl BarScale {
     }
 
     /// Returns the bar of a value with its interval, coloured by a name. A value below zero has no bar.
-    pub(super) fn cell(&self, name: &str, value: Option<f64>, interval: Option<(f64, f64)>) -> Cell {
+    pub(super) fn cell(&self, name: &str, value: Option<f64>, interval: Option<(f64, f64)>) -> TableCell {
         let part = |value: f64| (value / self.most).clamp(0.0, 1.0);
-        let segment = |value: f64| Segment {
+        let segment = |value: f64| BarSegment {
             length: part(value),
             colour: colour(name).to_owned(),
             title: format!("{name} {value:.4}"),

@@ -1,7 +1,7 @@
 //! Benchmarks: every model on every split.
 
 use super::accuracy::{BarScale, bounds, correlation, dash, interval};
-use crate::page::{Cell, Chart, Column, Figure, Page, Scale, Section, Series, Table, colour};
+use crate::page::{Chart, Column, Page, Plot, Scale, Section, Series, Table, TableCell, colour};
 use crate::units::count;
 use knockout_bench::trials::benchmark::{Leaderboard, LeaderboardRow};
 use serde::Serialize;
@@ -84,11 +84,11 @@ fn table(board: &Leaderboard) -> Table {
     table.with_rows(board.rows.iter().map(|row| cells(row, &scale)))
 }
 
-fn cells(row: &LeaderboardRow, scale: &BarScale) -> [Cell; 9] {
+fn cells(row: &LeaderboardRow, scale: &BarScale) -> [TableCell; 9] {
     let against = row.against_stack.as_ref();
     let mark = if row.is_finished { "" } else { " *" };
     [
-        Cell::coloured(format!("{}{mark}", row.name), colour(&row.name)),
+        TableCell::coloured(format!("{}{mark}", row.name), colour(&row.name)),
         scale.cell(&row.name, row.pearson, row.low.zip(row.high)),
         correlation(row.pearson).into(),
         interval(row.low, row.high).into(),
@@ -140,13 +140,13 @@ fn legend(boards: &[Leaderboard], budget: Option<Duration>) -> Vec<String> {
 }
 
 /// Accuracy against cost, with the interval of every model.
-fn chart(board: &Leaderboard) -> Figure {
+fn chart(board: &Leaderboard) -> Plot {
     let series = |row: &LeaderboardRow| Series {
         interval: row.low.zip(row.high),
         // A logarithmic axis has no zero.
         ..Series::new(&row.name[..], [(row.cpu_seconds.max(1e-3), row.pearson.unwrap_or(f64::NAN))])
     };
-    Figure::Chart(Chart {
+    Plot::Chart(Chart {
         title: format!("Accuracy against CPU time: {}, {} split", board.dataset, board.split),
         across: "CPU time of a split (s)".to_owned(),
         up: "test Pearson, with its interval".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::accuracy::ceiling_sentence;
 use super::evaluation::lines;
-use crate::page::{Chart, Column, Fact, Figure, Medium, Page, Section, Series, Table};
+use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
 use crate::units::{bar, count};
 use knockout_data::screen::{
     AnnotationSummary, Histogram, NetworkSummary, RepeatAlleles, ScoreSummary, SplitSummary, Summary,
@@ -44,7 +44,7 @@ pub fn dataset_page(summary: &Summary) -> Page {
             count(summary.networks.len())
         )],
         facts: facts(summary),
-        picture: score.map(|score| Figure::Chart(score_chart(&score.histogram))),
+        picture: score.map(|score| Plot::Chart(score_chart(&score.histogram))),
         sections,
         ..Page::default()
     }

@@ -170,12 +170,6 @@ impl DeletionDocument {
         Self { measured: Some(measured), ..Self::effect(dataset, deletion) }
     }
 
-    /// Describes the deletion of a sample, with its score.
-    pub fn of_sample(dataset: &Dataset, row: usize) -> Self {
-        let score = Some(dataset.samples.scores()[row]);
-        Self { score, ..Self::effect(dataset, &dataset.samples.deletion(row)) }
-    }
-
     fn effect(dataset: &Dataset, deletion: &Deletion) -> Self {
         let networks = dataset.cell.networks().iter().map(|network| {
             (network.name().to_owned(), deletion.removed_edges(network).len(), network.edge_count())

@@ -3,7 +3,9 @@
 use super::EvaluationDocument;
 use super::accuracy::{BarScale, correlation, dash, interval, scatter};
 use super::prediction::{HitDocument, PredictionDocument};
-use crate::page::{Bar, Block, Cell, Column, Figure, Medium, Page, Panel, Section, Segment, Table, colour};
+use crate::page::{
+    Bar, BarSegment, Card, Column, Medium, Page, Plot, Section, SectionItem, Table, TableCell, colour,
+};
 use crate::units::{count, percent, time};
 use knockout_analyze::profile::experiment::Breakdown;
 use knockout_data::screen::Summary;
@@ -57,13 +59,13 @@ pub fn demo_page(document: &DemoDocument, predictions: &Predictions) -> Page {
         footnote: "The yeast is synthetic: its scores, and so every accuracy here, are made up. Times are of this machine.".to_owned(),
         findings: findings(document),
         panels: vec![
-            Panel::Section(accuracy(document)),
-            Panel::Figure(Figure::Scatter(scatter(title, &predictions.scores, &predictions.predictions))),
-            Panel::Section(hits(document)),
-            Panel::Section(times(&document.breakdown)),
+            Card::Section(accuracy(document)),
+            Card::Plot(Plot::Scatter(scatter(title, &predictions.scores, &predictions.predictions))),
+            Card::Section(hits(document)),
+            Card::Section(times(&document.breakdown)),
         ],
         sections: vec![
-            Section::new("details", "Details").with(Block::Links(document.details.clone())),
+            Section::new("details", "Details").with(SectionItem::Links(document.details.clone())),
             Section::new("commands", "Commands of this page").only(Medium::Html).with(
                 document.commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>(),
             ),
@@ -126,9 +128,9 @@ fn accuracy(document: &DemoDocument) -> Section {
     let models = rows.iter().map(|row| {
         let bounds = row.low.zip(row.high);
         [
-            Cell::from(&row.name[..]),
-            Cell::from(correlation(row.metrics.pearson)),
-            Cell::from(interval(row.low, row.high)),
+            TableCell::from(&row.name[..]),
+            TableCell::from(correlation(row.metrics.pearson)),
+            TableCell::from(interval(row.low, row.high)),
             scale.cell(&row.name, row.metrics.pearson, bounds),
         ]
     });
@@ -197,14 +199,19 @@ fn times(breakdown: &[Breakdown]) -> Section {
         let described = parts.iter().filter(|(_, share)| *share >= SMALLEST);
         let described: Vec<String> =
             described.map(|(name, share)| format!("{name} {:.0} %", 100.0 * share)).collect();
-        let segment = |&(name, share): &(&str, f64)| Segment {
+        let segment = |&(name, share): &(&str, f64)| BarSegment {
             length: share,
             colour: colour(name).to_owned(),
             title: format!("{name} {}", percent(share)),
         };
         let bar = Bar { segments: parts.iter().map(segment).collect(), ..Bar::default() };
         let per_sample = model.rows.first().map_or_else(dash, |row| time(1e6 * row.s_per_sample));
-        [Cell::from(&model.name[..]), Cell::from(per_sample), described.join(", ").into(), bar.into()]
+        [
+            TableCell::from(&model.name[..]),
+            TableCell::from(per_sample),
+            described.join(", ").into(),
+            bar.into(),
+        ]
     });
     Section::new("times", "Where does the time of training go?")
         .note("Full training steps, measured alternately on the same batches.")

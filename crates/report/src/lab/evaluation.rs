@@ -4,7 +4,7 @@ use super::accuracy::{
     BarScale, bounds, correlation, error, groups, interval, prior_knowledge_sentence, scatter,
 };
 use super::regimes::{coverage_sentences, regime_sections};
-use crate::page::{Cell, Chart, Column, Figure, Page, Section, Series, Table, colour};
+use crate::page::{Chart, Column, Page, Plot, Section, Series, Table, TableCell, colour};
 use crate::units::count;
 use knockout_base::stats::bootstrap::Difference;
 use knockout_data::cell::GeneTable;
@@ -124,18 +124,18 @@ impl EvaluationPictures<'_> {
     /// Adds the pictures to the page of an evaluation: first the scatter plot, then figures and the table of genes.
     pub fn add_to(&self, mut page: Page) -> Page {
         let Self { calibration, cut_off, genes, .. } = self;
-        page.picture = Some(Figure::Scatter(scatter(
+        page.picture = Some(Plot::Scatter(scatter(
             "Measured scores and predictions",
             &calibration.measured,
             &calibration.predicted,
         )));
         let curve = calibration.precision_recall(*cut_off);
         if !curve.is_empty() {
-            page.figures.push(Figure::Chart(self.precision_recall(&curve)));
+            page.figures.push(Plot::Chart(self.precision_recall(&curve)));
         }
-        page.figures.push(Figure::Chart(groups(calibration)));
+        page.figures.push(Plot::Chart(groups(calibration)));
         if !genes.is_empty() {
-            page.figures.push(Figure::Chart(histogram(genes)));
+            page.figures.push(Plot::Chart(histogram(genes)));
             page.sections.extend(self.gene_section());
         }
         page
@@ -293,7 +293,7 @@ pub(super) fn rows_table(rows: &[Row]) -> Table {
     table.with_rows(rows.iter().map(|row| {
         let metrics = &row.metrics;
         [
-            Cell::coloured(&row.name[..], colour(&row.name)),
+            TableCell::coloured(&row.name[..], colour(&row.name)),
             scale.cell(&row.name, metrics.pearson, row.low.zip(row.high)),
             correlation(metrics.pearson).into(),
             interval(row.low, row.high).into(),

@@ -3,7 +3,7 @@
 use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, scatter};
 use super::evaluation::lines;
 use super::regimes::accuracy_sentences;
-use crate::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
+use crate::page::{Chart, Column, Fact, Page, Plot, Section, Series, Table};
 use crate::units::{count, figure};
 use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
@@ -283,10 +283,10 @@ pub fn hits_page(
         made_by: format!("{} --out {}", plan.command, folder.path().display()),
         facts,
         findings: accuracy.chain(notes(calibration, opened)).collect(),
-        picture: calibration.map(|found| Figure::Chart(groups(found))),
-        figures: [Figure::Chart(histogram(summary, opened))]
+        picture: calibration.map(|found| Plot::Chart(groups(found))),
+        figures: [Plot::Chart(histogram(summary, opened))]
             .into_iter()
-            .chain(scatter.map(Figure::Scatter))
+            .chain(scatter.map(Plot::Scatter))
             .collect(),
         sections,
         ..prediction_page(document)

@@ -1,7 +1,7 @@
 //! Regimes of predictions: accuracy, strong interactions, and measurements within intervals.
 
 use super::accuracy::{correlation, dash, error, interval};
-use crate::page::{Cell, Column, Section, Table, colour};
+use crate::page::{Column, Section, Table, TableCell, colour};
 use crate::units::count;
 use knockout_data::screen::Regime;
 use knockout_predict::evaluation::{RegimeFigures, Row};
@@ -87,8 +87,8 @@ fn each_row(regimes: &[RegimeFigures]) -> impl Iterator<Item = (&RegimeFigures, 
     regimes.iter().flat_map(|regime| regime.rows.iter().map(move |row| (regime, row)))
 }
 
-fn model(row: &Row) -> Cell {
-    Cell::coloured(&row.name[..], colour(&row.name))
+fn model(row: &Row) -> TableCell {
+    TableCell::coloured(&row.name[..], colour(&row.name))
 }
 
 fn three_decimals(value: Option<f64>) -> String {

@@ -1,7 +1,7 @@
 //! Runs side by side: lists of runs, and two runs compared.
 
 use super::accuracy::{BarScale, dash, error};
-use crate::page::{Cell, Chart, Column, Figure, Medium, Page, Section, Series, Table, colour};
+use crate::page::{Chart, Column, Medium, Page, Plot, Section, Series, Table, TableCell, colour};
 use crate::units::{count, duration_of_seconds, figure};
 use knockout_train::run::{MetricsLine, RunState, RunSummary};
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub fn runs_page(dir: &Path, runs: &[RunSummary]) -> Page {
         let section = Section::new(format!("runs-{index}"), title).only(Medium::Html);
         sections.push(section.with(table(group, |run| short_name(dir, run))));
     }
-    let mut figures: Vec<Figure> = Vec::new();
+    let mut figures: Vec<Plot> = Vec::new();
     for group in &groups {
         let of = if groups.len() > 1 {
             format!(": {}, {}", group[0].dataset, group[0].split)
@@ -116,16 +116,16 @@ fn table(runs: &[&RunSummary], name: impl Fn(&RunSummary) -> String) -> Table {
     Table::new(columns).with_rows(runs.iter().map(|run| cells(run, name(run), &scale)))
 }
 
-fn cells(run: &RunSummary, name: String, scale: &BarScale) -> [Cell; 10] {
+fn cells(run: &RunSummary, name: String, scale: &BarScale) -> [TableCell; 10] {
     let wanted = run.epochs_wanted.map_or_else(String::new, |wanted| format!("/{wanted}"));
     let best = match (run.best_pearson, run.best_epoch) {
         (Some(best), Some(epoch)) => format!("{best:.4} (epoch {epoch})"),
         _ => dash(),
     };
-    let sorted = |text: String, value: Option<f64>| Cell { value, ..text.into() };
+    let sorted = |text: String, value: Option<f64>| TableCell { value, ..text.into() };
     [
         name.into(),
-        Cell::coloured(&run.model[..], colour(&run.model)),
+        TableCell::coloured(&run.model[..], colour(&run.model)),
         scale.cell(&run.model, run.best_pearson, None),
         run.dataset[..].into(),
         run.split[..].into(),
@@ -157,7 +157,7 @@ fn short_name(dir: &Path, run: &RunSummary) -> String {
 }
 
 /// Returns the curves of the best runs of a group that have several epochs.
-fn curves(dir: &Path, group: &[&RunSummary], of: &str) -> Vec<Figure> {
+fn curves(dir: &Path, group: &[&RunSummary], of: &str) -> Vec<Plot> {
     let mut runs: Vec<&&RunSummary> = group.iter().filter(|run| run.lines.len() > 1).collect();
     let best = |run: &RunSummary| -run.best_pearson.unwrap_or(f64::NEG_INFINITY);
     runs.sort_by(|a, b| best(a).total_cmp(&best(b)));
@@ -172,7 +172,7 @@ fn curves(dir: &Path, group: &[&RunSummary], of: &str) -> Vec<Figure> {
             let point = |line: &MetricsLine| (f64::from(line.epoch + 1), value(line).unwrap_or(f64::NAN));
             Series::new(short_name(dir, run), run.lines.iter().map(point))
         });
-        Figure::Chart(Chart {
+        Plot::Chart(Chart {
             title: format!("{title}{best}{of}"),
             across: "epoch".to_owned(),
             up: up.to_owned(),

@@ -1,7 +1,7 @@
 //! Sweeps: settings of one model, searched on the validation part.
 
 use super::accuracy::dash;
-use crate::page::{Chart, Column, Figure, Page, Section, Series, Table};
+use crate::page::{Chart, Column, Page, Plot, Section, Series, Table};
 use crate::units::{count, duration_of_seconds as time, figure};
 use knockout_bench::trials::sweep::{Candidate, Sweep, SweepOutcome};
 use knockout_train::run::{MetricsLine, dataset_word};
@@ -45,7 +45,7 @@ pub fn sweep_page(outcome: &SweepOutcome, dataset: &Path, out: &Path) -> Page {
         ),
         made_by: "knockout sweep".to_owned(),
         findings: chosen(sweep).into_iter().chain(rungs).collect(),
-        picture: Some(Figure::Chart(chart(outcome))),
+        picture: Some(Plot::Chart(chart(outcome))),
         sections: vec![Section::new("settings", "").with(table(outcome))],
         next: next(sweep, dataset, out),
         ..Page::default()

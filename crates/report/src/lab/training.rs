@@ -1,7 +1,7 @@
 //! The page of a run: curves over epochs or over the settings of a solver, predicted against measured.
 
 use super::accuracy::{error, interval, scatter};
-use crate::page::{Chart, Column, Fact, Figure, Medium, Page, Scale, Section, Series, Table};
+use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Scale, Section, Series, Table};
 use crate::units::{count, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
@@ -133,16 +133,16 @@ impl TrainingReport {
                 Section::new("tried", "Settings tried").only(Medium::Html).with(tried_table(&self.tried)),
             );
         }
-        let mut figures: Vec<Figure> =
+        let mut figures: Vec<Plot> =
             if self.parameters.is_some() { self.epoch_charts() } else { tried_chart(&self.tried) }
                 .into_iter()
-                .map(Figure::Chart)
+                .map(Plot::Chart)
                 .collect();
         let picture = (!figures.is_empty()).then(|| figures.remove(0));
         if let Some(validation) = &self.validation {
             let state = if self.parameters.is_some() && self.end.is_some() { ", last state" } else { "" };
             let title = format!("Validation part{state}");
-            figures.insert(0, Figure::Scatter(scatter(title, &validation.measured, &validation.predicted)));
+            figures.insert(0, Plot::Scatter(scatter(title, &validation.measured, &validation.predicted)));
         }
         let next = match self.end {
             Some(End::Stopped) => format!("`knockout train --resume {folder}`"),

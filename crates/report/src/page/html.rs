@@ -5,7 +5,7 @@
 
 use super::markup::escape;
 use super::table::{Bar, ColumnKind, Mark};
-use super::{Block, Cell, Column, Medium, Page, Panel, Section, Table};
+use super::{Card, Column, Medium, Page, Section, SectionItem, Table, TableCell};
 use std::fmt::Write as _;
 
 const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("charts.css")];
@@ -56,8 +56,8 @@ impl Page {
             out.push_str("<div class=\"figures\">\n");
             for panel in &self.panels {
                 match panel {
-                    Panel::Section(section) => draw_section(&mut out, section),
-                    Panel::Figure(figure) => out.push_str(&figure.draw()),
+                    Card::Section(section) => draw_section(&mut out, section),
+                    Card::Plot(figure) => out.push_str(&figure.draw()),
                 }
             }
             out.push_str("</div>\n");
@@ -131,7 +131,7 @@ fn pictures(sections: &[&Section]) -> String {
     let blocks = sections.iter().flat_map(|section| &section.blocks);
     let pictures: Vec<serde_json::Value> = blocks
         .filter_map(|block| {
-            let Block::Interactive(picture) = block else { return None };
+            let SectionItem::Interactive(picture) = block else { return None };
             Some(serde_json::json!({"kind": picture.kind, "id": picture.id, "data": picture.data}))
         })
         .collect();
@@ -148,21 +148,21 @@ fn draw_section(out: &mut String, section: &Section) {
     }
     for block in &section.blocks {
         match block {
-            Block::Text(text) => {
+            SectionItem::Text(text) => {
                 writeln!(out, "<p class=\"soft\">{}</p>", escape(text)).ok();
             }
-            Block::List(items) => list(out, items),
-            Block::Links(links) => {
+            SectionItem::List(items) => list(out, items),
+            SectionItem::Links(links) => {
                 out.push_str("<ul class=\"plain\">");
                 for (name, path) in links {
                     write!(out, "<li><a href=\"{}\">{}</a></li>", escape(path), escape(name)).ok();
                 }
                 out.push_str("</ul>\n");
             }
-            Block::Table(table) => draw_table(out, table),
-            Block::Diagram(diagram) => diagram.draw(out),
-            Block::HeatMap(map) => map.draw(out),
-            Block::Interactive(picture) => {
+            SectionItem::Table(table) => draw_table(out, table),
+            SectionItem::Diagram(diagram) => diagram.draw(out),
+            SectionItem::HeatMap(map) => map.draw(out),
+            SectionItem::Interactive(picture) => {
                 writeln!(
                     out,
                     "<div id=\"{}-picture\"><noscript>A script draws this picture.</noscript></div>",
@@ -247,7 +247,7 @@ fn class(column: &Column) -> String {
     }
 }
 
-fn draw_cell(out: &mut String, cell: &Cell, column: &Column) {
+fn draw_cell(out: &mut String, cell: &TableCell, column: &Column) {
     write!(out, "<td{}", class(column)).ok();
     if let Some(value) = cell.value.filter(|value| value.is_finite()) {
         write!(out, " data-value=\"{value}\"").ok();
@@ -298,7 +298,7 @@ fn draw_bar(out: &mut String, bar: &Bar) {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Chart, Diagram, DiagramNode, Fact, Figure, HeatMap, Interactive, Scale, Scatter, Series,
+        Chart, Diagram, DiagramNode, Fact, HeatMap, Interactive, Plot, Scale, Scatter, Series,
     };
     use super::*;
 
@@ -309,7 +309,7 @@ mod tests {
         let table = Table::new([Column::text(HOSTILE), Column::bar()])
             .id("t")
             .titled(HOSTILE)
-            .with_rows([[Cell::from(HOSTILE).marked(Some(Mark::Bad)), Bar::of(0.5, "red").into()]]);
+            .with_rows([[TableCell::from(HOSTILE).marked(Some(Mark::Bad)), Bar::of(0.5, "red").into()]]);
         let diagram = Diagram {
             nodes: vec![
                 DiagramNode { name: text(), is_deleted: true },
@@ -330,7 +330,7 @@ mod tests {
                     .note(HOSTILE)
                     .with(HOSTILE)
                     .with(vec![text()])
-                    .with(Block::Links(vec![(text(), text())]))
+                    .with(SectionItem::Links(vec![(text(), text())]))
                     .with(table)
                     .with(diagram)
                     .with(HeatMap {
@@ -347,7 +347,7 @@ mod tests {
                     }),
             ],
             figures: vec![
-                Figure::Chart(Chart {
+                Plot::Chart(Chart {
                     title: text(),
                     across: text(),
                     scale: Scale::Log,
@@ -355,7 +355,7 @@ mod tests {
                     series: vec![Series::new(text(), [(0.0, 1.0), (1.0, 0.0), (2.0, 0.1)])],
                     ..Chart::default()
                 }),
-                Figure::Scatter(Scatter {
+                Plot::Scatter(Scatter {
                     title: text(),
                     caption: text(),
                     measured: vec![0.0, 1.0],
@@ -363,8 +363,8 @@ mod tests {
                     unit: text(),
                 }),
             ],
-            picture: Some(Figure::Chart(Chart { title: text(), ..Chart::default() })),
-            panels: vec![Panel::Section(Section::new("panel", HOSTILE).with(HOSTILE))],
+            picture: Some(Plot::Chart(Chart { title: text(), ..Chart::default() })),
+            panels: vec![Card::Section(Section::new("panel", HOSTILE).with(HOSTILE))],
             next: vec![text()],
         }
     }
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_is_whole() {
+    fn an_empty_page_is_complete() {
         let html = Page::default().to_html();
         assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
     }

@@ -1,7 +1,7 @@
 //! Pages and tables as Markdown.
 
 use super::table::ColumnKind;
-use super::{Block, Cell, Column, Mark, Page, Table};
+use super::{Column, Mark, Page, SectionItem, Table, TableCell};
 use std::fmt::Write as _;
 
 impl Page {
@@ -23,14 +23,14 @@ impl Page {
             }
             for block in &section.blocks {
                 match block {
-                    Block::Text(text) => writeln!(out, "{}\n", markdown_cell(text)).unwrap_or_default(),
-                    Block::List(items) => list(&mut out, items),
-                    Block::Links(links) => {
+                    SectionItem::Text(text) => writeln!(out, "{}\n", markdown_cell(text)).unwrap_or_default(),
+                    SectionItem::List(items) => list(&mut out, items),
+                    SectionItem::Links(links) => {
                         let link = |(name, path): &(String, String)| format!("[{name}]({path})");
                         list(&mut out, &links.iter().map(link).collect::<Vec<_>>());
                     }
-                    Block::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
-                    Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => {}
+                    SectionItem::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
+                    SectionItem::Diagram(_) | SectionItem::HeatMap(_) | SectionItem::Interactive(_) => {}
                 }
             }
         }
@@ -70,7 +70,7 @@ impl Table {
 }
 
 /// Returns the text of a cell; an important one is bold.
-fn markdown(cell: &Cell) -> String {
+fn markdown(cell: &TableCell) -> String {
     let text = markdown_cell(&cell.text);
     if cell.mark == Some(Mark::Strong) { format!("**{text}**") } else { text }
 }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_page_has_everything_but_pictures() {
         let table = Table::new([Column::text("model"), Column::bar(), Column::number("Pearson")])
-            .with_rows([[Cell::from("a|b *"), Bar::of(1.0, "red").into(), "0.5".into()]]);
+            .with_rows([[TableCell::from("a|b *"), Bar::of(1.0, "red").into(), "0.5".into()]]);
         let page = Page {
             title: "Models".to_owned(),
             findings: vec!["`a` leads".to_owned()],

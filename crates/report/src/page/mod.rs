@@ -11,12 +11,12 @@ mod palette;
 mod table;
 mod text;
 
-pub use chart::{Chart, Diagram, DiagramNode, Figure, HeatMap, Scale, Scatter, Series};
+pub use chart::{Chart, Diagram, DiagramNode, HeatMap, Plot, Scale, Scatter, Series};
 pub use markdown::markdown_cell;
 pub use palette::colour;
 #[cfg(all(test, feature = "lab"))]
 pub(crate) use palette::colours;
-pub use table::{Bar, Cell, Column, Mark, Segment, Table};
+pub use table::{Bar, BarSegment, Column, Mark, Table, TableCell};
 
 /// A report, from top to bottom.
 #[derive(Debug, Clone, Default)]
@@ -29,20 +29,20 @@ pub struct Page {
     pub made_by: String,
     /// Sentence in the last line of the page.
     pub footnote: String,
-    /// Sentences to know before trusting the figures.
+    /// Reasons to distrust the figures.
     pub warnings: Vec<String>,
     /// Figures to read first.
     pub facts: Vec<Fact>,
     /// Sentences to read first; the first one answers the question of the page. Text between backticks is code.
     pub findings: Vec<String>,
     /// Figure above the sections.
-    pub picture: Option<Figure>,
+    pub picture: Option<Plot>,
     /// Cards above the sections, two beside each other where there is room.
-    pub panels: Vec<Panel>,
+    pub panels: Vec<Card>,
     /// Sections of tables and pictures.
     pub sections: Vec<Section>,
     /// Charts, two beside each other where there is room.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Plot>,
     /// Commands to run next, each with its purpose. Text between backticks is code.
     pub next: Vec<String>,
 }
@@ -51,8 +51,8 @@ impl Page {
     /// Returns the sections that text and Markdown show, those of the panels first.
     fn text_sections(&self) -> impl Iterator<Item = &Section> {
         let panels = self.panels.iter().filter_map(|panel| match panel {
-            Panel::Section(section) => Some(section),
-            Panel::Figure(_) => None,
+            Card::Section(section) => Some(section),
+            Card::Plot(_) => None,
         });
         panels.chain(&self.sections).filter(|section| section.medium != Medium::Html)
     }
@@ -60,11 +60,11 @@ impl Page {
 
 /// A card of a page that is read at one glance.
 #[derive(Debug, Clone)]
-pub enum Panel {
+pub enum Card {
     /// Tables and sentences, also in text and Markdown.
     Section(Section),
     /// A chart, in HTML.
-    Figure(Figure),
+    Plot(Plot),
 }
 
 /// A figure with its name.
@@ -93,7 +93,7 @@ pub struct Section {
     /// Explanation below the heading.
     pub note: String,
     /// Content, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<SectionItem>,
     /// Renderers that show the section.
     pub medium: Medium,
 }
@@ -132,7 +132,7 @@ impl Section {
 
     /// Appends content.
     #[must_use]
-    pub fn with(mut self, block: impl Into<Block>) -> Self {
+    pub fn with(mut self, block: impl Into<SectionItem>) -> Self {
         self.blocks.push(block.into());
         self
     }
@@ -140,7 +140,7 @@ impl Section {
 
 /// A piece of a section.
 #[derive(Debug, Clone)]
-pub enum Block {
+pub enum SectionItem {
     /// A sentence or two.
     Text(String),
     /// Sentences, one item each. Text between backticks is code.
@@ -168,43 +168,43 @@ pub struct Interactive {
     pub data: serde_json::Value,
 }
 
-impl From<String> for Block {
+impl From<String> for SectionItem {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<&str> for Block {
+impl From<&str> for SectionItem {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<Vec<String>> for Block {
+impl From<Vec<String>> for SectionItem {
     fn from(list: Vec<String>) -> Self {
         Self::List(list)
     }
 }
 
-impl From<Table> for Block {
+impl From<Table> for SectionItem {
     fn from(table: Table) -> Self {
         Self::Table(table)
     }
 }
 
-impl From<Diagram> for Block {
+impl From<Diagram> for SectionItem {
     fn from(diagram: Diagram) -> Self {
         Self::Diagram(diagram)
     }
 }
 
-impl From<HeatMap> for Block {
+impl From<HeatMap> for SectionItem {
     fn from(map: HeatMap) -> Self {
         Self::HeatMap(map)
     }
 }
 
-impl From<Interactive> for Block {
+impl From<Interactive> for SectionItem {
     fn from(picture: Interactive) -> Self {
         Self::Interactive(picture)
     }

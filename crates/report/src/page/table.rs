@@ -19,7 +19,7 @@ pub struct Table {
     /// Columns, from left to right.
     pub columns: Vec<Column>,
     /// Rows, each with one cell per column.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
     /// Rows that text shows; `None` for all.
     pub text_rows: Option<usize>,
     /// Rows that HTML shows before it is expanded; `None` for all.
@@ -85,7 +85,7 @@ impl Column {
 
 /// A cell of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Cell {
+pub struct TableCell {
     /// Text to read.
     pub text: String,
     /// Number to sort by.
@@ -115,7 +115,7 @@ pub struct Bar {
     /// Position of the left end.
     pub start: f64,
     /// Coloured pieces, from left to right.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<BarSegment>,
     /// Interval drawn as a line over the bar.
     pub interval: Option<(f64, f64)>,
     /// Position of a reference line.
@@ -124,7 +124,7 @@ pub struct Bar {
 
 /// A coloured piece of a bar.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Segment {
+pub struct BarSegment {
     /// Length as a fraction of the column's width.
     pub length: f64,
     /// Colour.
@@ -137,11 +137,11 @@ impl Bar {
     /// Returns a bar of one colour.
     pub fn of(length: f64, colour: impl Into<String>) -> Self {
         let colour = colour.into();
-        Self { segments: vec![Segment { length, colour, title: String::new() }], ..Self::default() }
+        Self { segments: vec![BarSegment { length, colour, title: String::new() }], ..Self::default() }
     }
 }
 
-impl Cell {
+impl TableCell {
     /// Returns a cell with a number to sort by.
     pub fn number(text: impl Into<String>, value: f64) -> Self {
         Self { text: text.into(), value: Some(value), ..Self::default() }
@@ -160,19 +160,19 @@ impl Cell {
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<Bar> for Cell {
+impl From<Bar> for TableCell {
     fn from(bar: Bar) -> Self {
         Self { bar: Some(bar), ..Self::default() }
     }
@@ -206,13 +206,13 @@ impl Table {
     }
 
     /// Appends a row.
-    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+    pub fn row<C: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     /// Returns the table with more rows.
     #[must_use]
-    pub fn with_rows<C: Into<Cell>, R: IntoIterator<Item = C>>(
+    pub fn with_rows<C: Into<TableCell>, R: IntoIterator<Item = C>>(
         mut self,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
@@ -259,8 +259,8 @@ impl Table {
         text
     }
 
-    /// Returns the texts of a column; long names are cut to what tells them from each other.
-    fn column_texts(&self, index: usize, rows: &[Vec<Cell>]) -> Vec<String> {
+    /// Returns the texts of a column; long names are shortened and stay distinct.
+    fn column_texts(&self, index: usize, rows: &[Vec<TableCell>]) -> Vec<String> {
         let texts: Vec<Cow<'_, str>> =
             rows.iter().map(|row| row.get(index).map_or("".into(), |cell| one_line(&cell.text))).collect();
         let texts: Vec<&str> = texts.iter().map(|text| &text[..]).collect();
@@ -277,8 +277,8 @@ mod tests {
 
     fn table() -> Table {
         Table::new([Column::name("model"), Column::bar(), Column::number("Pearson")]).with_rows([
-            [Cell::from("dango"), Bar::of(1.0, "red").into(), "0.51".into()],
-            [Cell::from("a"), Bar::of(0.5, "red").into(), "-0.1".into()],
+            [TableCell::from("dango"), Bar::of(1.0, "red").into(), "0.51".into()],
+            [TableCell::from("a"), Bar::of(0.5, "red").into(), "-0.1".into()],
         ])
     }
 

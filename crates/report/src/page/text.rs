@@ -1,6 +1,6 @@
 //! A page as text for a terminal.
 
-use super::{Block, Column, Page, Section, Table};
+use super::{Column, Page, Section, SectionItem, Table};
 use std::fmt::Write as _;
 
 impl Page {
@@ -50,27 +50,27 @@ impl Section {
         }
         for block in &self.blocks {
             match block {
-                Block::Text(text) => writeln!(out, "{indent}{text}").ok(),
-                Block::List(items) => {
+                SectionItem::Text(text) => writeln!(out, "{indent}{text}").ok(),
+                SectionItem::List(items) => {
                     for item in items {
                         writeln!(out, "{indent}- {item}").ok();
                     }
                     None
                 }
-                Block::Links(links) => {
+                SectionItem::Links(links) => {
                     for (name, path) in links {
                         writeln!(out, "{indent}{name}: {path}").ok();
                     }
                     None
                 }
-                Block::Table(table) => {
+                SectionItem::Table(table) => {
                     if !table.title.is_empty() {
                         writeln!(out, "\n{indent}{}", table.title).ok();
                     }
                     out.push_str(&table.to_indented_text(indent));
                     None
                 }
-                Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => None,
+                SectionItem::Diagram(_) | SectionItem::HeatMap(_) | SectionItem::Interactive(_) => None,
             };
         }
     }

@@ -2,7 +2,7 @@
 
 use super::range_not_interval;
 use crate::units::percent;
-use knockout_analyze::profile::{ComparisonWarning, RunFinding, RunWarning};
+use knockout_analyze::profile::{RunComparisonWarning, RunFinding, RunWarning};
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
 
 pub(crate) fn run_finding(finding: &RunFinding) -> String {
@@ -56,11 +56,11 @@ pub(crate) fn run_warning(warning: &RunWarning) -> String {
 }
 
 /// A warning as `code: sentence`, with the side it is about.
-pub(crate) fn run_comparison_warning(warning: &ComparisonWarning) -> String {
+pub(crate) fn run_comparison_warning(warning: &RunComparisonWarning) -> String {
     match warning {
-        ComparisonWarning::OfA(warning) => format!("a: {}", run_warning(warning)),
-        ComparisonWarning::OfB(warning) => format!("b: {}", run_warning(warning)),
-        ComparisonWarning::NoInterval(steps) => {
+        RunComparisonWarning::OfA(warning) => format!("a: {}", run_warning(warning)),
+        RunComparisonWarning::OfB(warning) => format!("b: {}", run_warning(warning)),
+        RunComparisonWarning::NoInterval(steps) => {
             format!("no_interval: {}", range_not_interval(*steps as u64, "steps", FEWEST_FOR_INTERVAL))
         }
     }

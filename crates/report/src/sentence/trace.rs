@@ -3,8 +3,8 @@
 use super::range_not_interval;
 use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    ComparisonWarning, Confidence, Counted, Delay, DelayCause, FileFindings, Gpu, Job, Limit, Role, Source,
-    Sourced, TraceFinding, TraceWarning,
+    Confidence, Counted, Delay, DelayCause, FileFindings, FindingSource, Gpu, Job, Limit, Role, Sourced,
+    TraceComparisonWarning, TraceFinding, TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 /// Names of kernels may be a page long; the document has them whole.
 const NAME_WIDTH: usize = 80;
 
-fn source(source: &Source) -> String {
+fn source(source: &FindingSource) -> String {
     match source {
-        Source::Rank(rank) => format!("rank {rank}"),
-        Source::File(file) => file.clone(),
+        FindingSource::Rank(rank) => format!("rank {rank}"),
+        FindingSource::File(file) => file.clone(),
     }
 }
 
@@ -298,7 +298,7 @@ fn trace_finding(finding: &TraceFinding) -> String {
 
 /// Names the rank that arrives last: in how many of how many collectives, the wait and the step, and what holds it up.
 fn last_to_arrive(
-    rank: &Source,
+    rank: &FindingSource,
     (last_in, collectives): (usize, usize),
     (wait_us, step_us): (f64, Option<f64>),
     delay: Option<&Delay>,
@@ -339,7 +339,7 @@ pub(crate) fn job_notes(job: &Job) -> Vec<String> {
         .iter()
         .filter_map(|row| {
             let clock = row.clock.filter(|clock| clock.is_corrected)?;
-            let rank = source(&Source::of(row.rank, &row.file));
+            let rank = source(&FindingSource::of(row.rank, &row.file));
             Some(format!("{rank} by {} (spread {})", time(clock.us), time(clock.spread_us)))
         })
         .collect();
@@ -451,20 +451,20 @@ fn counted_one(kind: Counted) -> &'static str {
 }
 
 /// A warning as `code: sentence`, with the side it is about.
-pub(crate) fn trace_comparison_warning(warning: &ComparisonWarning) -> String {
+pub(crate) fn trace_comparison_warning(warning: &TraceComparisonWarning) -> String {
     match warning {
-        ComparisonWarning::OfA(warning) => format!("a: {}", sourced_warning(warning)),
-        ComparisonWarning::OfB(warning) => format!("b: {}", sourced_warning(warning)),
-        ComparisonWarning::StepsInOneOnly => {
+        TraceComparisonWarning::OfA(warning) => format!("a: {}", sourced_warning(warning)),
+        TraceComparisonWarning::OfB(warning) => format!("b: {}", sourced_warning(warning)),
+        TraceComparisonWarning::StepsInOneOnly => {
             "no_steps: only one of the traces has profiler steps; whole traces are compared".to_owned()
         }
-        ComparisonWarning::NoSteps => {
+        TraceComparisonWarning::NoSteps => {
             "no_steps: neither trace has profiler steps; whole traces are compared".to_owned()
         }
-        ComparisonWarning::NoInterval(1) => {
+        TraceComparisonWarning::NoInterval(1) => {
             "one_step: with one step there is no spread to judge by: range, no interval".to_owned()
         }
-        ComparisonWarning::NoInterval(steps) => {
+        TraceComparisonWarning::NoInterval(steps) => {
             format!("no_interval: {}", range_not_interval(*steps as u64, "steps", FEWEST_FOR_INTERVAL))
         }
     }
@@ -475,17 +475,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_no_plural() {
+    fn one_has_a_singular() {
         let said = |number| trace_warning(&TraceWarning::Counted(Counted::Overlaps, number));
         assert!(said(1).starts_with("overlaps: 1 event overlaps another on its lane"), "{}", said(1));
         assert!(said(1200).starts_with("overlaps: 1,200 events overlap"), "{}", said(1200));
     }
 
     #[test]
-    fn a_rank_that_computes_more_is_not_said_to_be_waited_for() {
+    fn a_rank_that_computes_more_is_not_reported_as_waited_for() {
         let text = trace_finding(&TraceFinding::Straggler {
-            source: Source::Rank(1),
-            against: Some(Source::Rank(0)),
+            source: FindingSource::Rank(1),
+            against: Some(FindingSource::Rank(0)),
             is_compute: true,
             us: 150.0,
             median_us: 100.0,
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sentence_says_its_figure() {
+    fn every_sentence_has_its_figure() {
         let found = |source| Sourced {
             source,
             what: TraceFinding::HostCategory {
@@ -513,7 +513,9 @@ mod tests {
             },
         };
         assert_eq!(sourced_finding(&found(None)), "data loading takes 30.0 % of a step (median of 4 steps)");
-        assert!(sourced_finding(&found(Some(Source::Rank(3)))).starts_with("rank 3: data loading takes"));
+        assert!(
+            sourced_finding(&found(Some(FindingSource::Rank(3)))).starts_with("rank 3: data loading takes")
+        );
         assert_eq!(
             trace_warning(&TraceWarning::Counted(Counted::RecordsDropped, 4)),
             "records_dropped: 4 spans and counters were not recorded because memory for them ran out; record fewer steps"

@@ -1,7 +1,6 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod experiment;
 mod fixtures;
 mod render;
 mod skeleton;

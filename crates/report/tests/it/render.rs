@@ -1,6 +1,6 @@
 //! Text, collapsed stacks and HTML of a small trace: what is said, and that figures are those of the findings.
 
-use knockout_analyze::{Analysis, Collector, Comparison, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules, TraceComparison};
 use knockout_trace::{ReadOptions, read};
 
 const TRACE: &str = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "traceEvents": [
@@ -16,7 +16,7 @@ fn analysis(text: &str) -> Analysis {
 }
 
 #[test]
-fn the_text_says_what_stands_out_and_what_it_rests_on() {
+fn the_text_has_findings_and_their_figures() {
     let text = knockout_report::analysis_text(&analysis(TRACE));
     for expected in [
         "folder/small.json, rank 2 of 4",
@@ -31,7 +31,7 @@ fn the_text_says_what_stands_out_and_what_it_rests_on() {
 }
 
 #[test]
-fn collapsed_stacks_add_up_to_own_time() {
+fn collapsed_stacks_sum_to_self_time() {
     let stacks = knockout_report::collapsed(&analysis(TRACE));
     let line = "pid 1 tid 1;ProfilerStep#5;aten::a:b;aten::mul 50000";
     assert!(stacks.lines().any(|have| have == line), "{stacks}");
@@ -40,19 +40,11 @@ fn collapsed_stacks_add_up_to_own_time() {
 }
 
 #[test]
-fn a_comparison_names_unlike_conditions_before_any_ratio() {
+fn a_comparison_names_different_conditions_before_ratios() {
     let other = TRACE.replace(r#""world_size": 4"#, r#""world_size": 8"#).replace("aten::mul", "aten::add");
-    let text = knockout_report::compare_text(&Comparison::of(&analysis(TRACE), &analysis(&other)));
+    let text = knockout_report::compare_text(&TraceComparison::of(&analysis(TRACE), &analysis(&other)));
     let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what:?} is not in\n{text}"));
     assert!(at("world_size") < at("Per step"));
     assert!(at("Operations only in b") < at("aten::add"));
     assert!(text.contains("one_step"), "{text}");
-}
-
-#[test]
-fn the_page_of_a_comparison_is_whole() {
-    let a = analysis(TRACE);
-    let page = knockout_report::compare_html(&Comparison::of(&a, &a));
-    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
-    assert!(page.contains("small.json against small.json"));
 }

@@ -6,11 +6,11 @@
 use crate::fixtures::{analysis, experiment, findings, measured, trace};
 use crate::skeleton::skeleton;
 use insta::assert_snapshot;
-use knockout_analyze::Comparison;
+use knockout_analyze::TraceComparison;
 use knockout_analyze::logs::{LogReader, Logs};
 use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_report::page::{
-    Chart, Column, Diagram, DiagramNode, Fact, Figure, Page, Scatter, Section, Series, Table,
+    Chart, Column, Diagram, DiagramNode, Fact, Page, Plot, Scatter, Section, Series, Table,
 };
 
 /// Returns the trace with a slower optimiser and without an operation.
@@ -20,8 +20,8 @@ fn later() -> String {
         .replace(r#""dur":300"#, r#""dur":330"#)
 }
 
-fn compared() -> Comparison {
-    Comparison::of(&analysis("before.json", &trace()), &analysis("after.json", &later()))
+fn compared() -> TraceComparison {
+    TraceComparison::of(&analysis("before.json", &trace()), &analysis("after.json", &later()))
 }
 
 fn run(forward_ms: u64) -> RunProfile {
@@ -100,14 +100,14 @@ fn page_of_training() {
         findings: vec!["Stopped before its end: `knockout train --resume runs/a`".to_owned()],
         sections: vec![Section::new("epochs", "Epochs").with(table)],
         figures: vec![
-            Figure::Chart(Chart {
+            Plot::Chart(Chart {
                 title: "Loss".to_owned(),
                 across: "epoch".to_owned(),
                 counts_whole: true,
                 series: vec![Series::new("training", [(1.0, 2.0), (2.0, 1.0)])],
                 ..Chart::default()
             }),
-            Figure::Scatter(Scatter {
+            Plot::Scatter(Scatter {
                 title: "Test part".to_owned(),
                 caption: "Pearson 0.5".to_owned(),
                 measured: vec![0.0, 1.0],

@@ -1,11 +1,11 @@
 //! Faults of a trace, as values: faults that end reading, irregularities that do not, and errors without
-//! any figures. Knows nothing of exit codes or wording around them.
+//! any figures. Independent of exit codes or wording around them.
 
 use knockout_base::error::{Class, Classified};
 use std::fmt;
 use std::io;
 
-/// Where and why reading stopped before the end of the file. Everything before it was read.
+/// Kind and position of the damage at which reading stopped. Everything before it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Kind of damage.
@@ -16,7 +16,7 @@ pub struct Damage {
     pub events_before: u64,
 }
 
-/// How a file is packed.
+/// Packing of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Packing {
@@ -33,7 +33,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// Returns the packing that the first bytes of a file show.
+    /// Returns the packing by the first bytes of a file.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         Some(match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -86,7 +86,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Why reading stopped.
+/// Kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DamageKind {
@@ -111,7 +111,7 @@ pub enum DamageKind {
 }
 
 impl DamageKind {
-    /// A word for programs.
+    /// Returns a stable name for scripts.
     pub fn code(self) -> &'static str {
         match self {
             Self::Truncated => "truncated",
@@ -169,13 +169,13 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Something that is not JSON but can be read past without losing an event.
+/// A deviation from JSON that reading passes without losing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum IrregularityKind {
-    /// A backslash before a character that JSON does not escape, as in `"C:\Users"`; kept as it stands.
+    /// A backslash before a character that JSON does not escape, as in `"C:\Users"`; kept as written.
     InvalidEscape,
-    /// A raw control character inside a string; kept as it stands.
+    /// A raw control character inside a string; kept as written.
     ControlCharacter,
     /// `NaN`, `Infinity` or `-Infinity` as a value; no usable number.
     NotFinite,
@@ -188,7 +188,7 @@ impl IrregularityKind {
     pub const ALL: [Self; 4] =
         [Self::InvalidEscape, Self::ControlCharacter, Self::NotFinite, Self::InvalidUtf8];
 
-    /// A word for programs.
+    /// Returns a stable name for scripts.
     pub fn code(self) -> &'static str {
         match self {
             Self::InvalidEscape => "invalid_escape",
@@ -212,12 +212,12 @@ impl fmt::Display for IrregularityKind {
     }
 }
 
-/// How often an irregularity was met, and where first.
+/// Number of occurrences of an irregularity, and the offset of the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irregularity {
     /// Kind of irregularity.
     pub kind: IrregularityKind,
-    /// How many strings or values have it. For [`IrregularityKind::InvalidUtf8`]: distinct texts.
+    /// Number of strings or values that have it. For [`IrregularityKind::InvalidUtf8`]: distinct texts.
     pub count: u64,
     /// Bytes into the (unpacked) text of the first, from 0.
     pub first_offset: u64,
@@ -230,15 +230,15 @@ impl fmt::Display for Irregularity {
     }
 }
 
-/// Why nothing could be read.
+/// Reason why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// No bytes at all.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// JSON, or the beginning of it, but no list of events.
-    #[error("this is no trace: {found}; expected an object with \"traceEvents\" or a list of events")]
+    /// The text is JSON without a list of events.
+    #[error("this is not a trace: {found}; expected an object with \"traceEvents\" or a list of events")]
     NotATrace {
         /// Content found instead.
         found: String,
@@ -255,7 +255,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// A word for programs.
+    /// Returns a stable name for scripts.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Empty => "empty",

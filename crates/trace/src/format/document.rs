@@ -9,7 +9,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Longer values are skipped: an analysis has no use for them, and memory is bounded.
+    /// Longer values are skipped, so that memory is bounded.
     pub const MAX_FIELD_BYTES: usize = 256 << 10;
     /// Further fields are skipped.
     pub const MAX_FIELDS: usize = 1024;

@@ -1,6 +1,6 @@
-//! One event of a trace, as the reader hands it out. Knows nothing of how it was read.
+//! One event of a trace, as the reader delivers it. Independent of how it was read.
 
-use crate::format::lane::{LaneId, Lanes};
+use crate::format::lane::{LaneId, LaneTable};
 use crate::format::symbol::{Symbol, Symbols};
 
 /// The kind of an event: the `ph` field.
@@ -12,7 +12,7 @@ impl Phase {
     pub const COMPLETE: Self = Self(b'X');
     /// `B`: a span begins on this lane.
     pub const BEGIN: Self = Self(b'B');
-    /// `E`: the span begun last on this lane ends.
+    /// `E`: the innermost open span of this lane ends.
     pub const END: Self = Self(b'E');
     /// `i`: an instant; memory events are instants named `[memory]`.
     pub const INSTANT: Self = Self(b'i');
@@ -25,7 +25,7 @@ impl Phase {
     /// A `ph` that is not a single ASCII character.
     pub const OTHER: Self = Self(1);
 
-    /// As it was written; empty when missing, `?` for [`Phase::OTHER`].
+    /// Returns the text as written; empty when missing, `?` for [`Phase::OTHER`].
     pub fn text(self) -> String {
         match self {
             Self::MISSING => String::new(),
@@ -107,7 +107,7 @@ pub enum ArgKey {
     FlowId,
 }
 
-/// How each key is spelt inside `args`; [`ArgKey::FlowId`] stands outside.
+/// Text of each key inside `args`; [`ArgKey::FlowId`] stands outside.
 pub(crate) const ARG_KEYS: [(ArgKey, &str); 34] = [
     (ArgKey::Stream, "stream"),
     (ArgKey::Correlation, "correlation"),
@@ -204,7 +204,7 @@ impl Args<'_> {
         self.fields.iter().rev().find(|(have, _)| *have == key).map(|(_, value)| *value)
     }
 
-    /// The value if it is a number, or a text that spells a whole number (`"7"`).
+    /// The value if it is a number, or a text of a whole number (`"7"`).
     pub fn number(self, key: ArgKey, symbols: &Symbols) -> Option<i64> {
         match self.get(key)? {
             ArgValue::Number(number) => Some(number),
@@ -222,9 +222,9 @@ impl Args<'_> {
     }
 }
 
-/// One event, in file order. Cheap to copy fields out of; lives only while the sink looks at it.
+/// One event, in file order. Cheap to copy fields out of; valid only during the call of the sink.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub struct TraceEvent<'a> {
     /// Position among the events of the file, from 0. Decides between events of equal span.
     pub index: u64,
     /// Kind of the event.
@@ -235,7 +235,7 @@ pub struct Event<'a> {
     pub category: Symbol,
     /// `pid` and `tid`.
     pub lane: LaneId,
-    /// `ts` in nanoseconds; `None` when absent, not a number (a text may spell one), or beyond 64 bits.
+    /// `ts` in nanoseconds; `None` when absent, not a number or the text of one, or beyond 64 bits.
     pub start_nanos: Option<i64>,
     /// `dur` in nanoseconds; `None` when absent, not a number, or when it or the end is beyond 64 bits. May be
     /// negative.
@@ -244,15 +244,15 @@ pub struct Event<'a> {
     pub args: Args<'a>,
     /// The event's own JSON text, from `{` to `}`.
     pub raw: &'a [u8],
-    /// The texts behind the symbols, for looking at one in passing.
+    /// The texts of the symbols so far.
     pub symbols: &'a Symbols,
-    /// The lanes met so far, for looking at the event's own.
-    pub lanes: &'a Lanes,
+    /// The lanes of the file so far, to look up the event's lane.
+    pub lanes: &'a LaneTable,
 }
 
-impl Event<'_> {
+impl TraceEvent<'_> {
     /// Start and end in nanoseconds of a complete event whose times are usable and whose duration is positive:
-    /// the events that figures are made of. The end never overflows.
+    /// the events that enter sums. The end never overflows.
     #[inline]
     pub fn span(&self) -> Option<(i64, i64)> {
         if self.phase != Phase::COMPLETE {

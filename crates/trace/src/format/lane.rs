@@ -1,4 +1,4 @@
-//! Where an event happened: a thread of a process, or a stream of a device. Knows nothing of events.
+//! Lanes of events: a thread of a process, or a stream of a device. Independent of events.
 
 use crate::format::symbol::{Symbol, Symbols};
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// For people: the number or the text.
+    /// Writes the number or the text.
     pub fn display(self, symbols: &Symbols) -> impl fmt::Display + '_ {
         DisplayId { id: self, symbols }
     }
@@ -65,33 +65,33 @@ pub struct Lane {
 pub struct LaneId(u32);
 
 impl LaneId {
-    /// As an index into a table with one row per lane.
+    /// Returns the index into a table with one row per lane.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The lane of an index that [`LaneId::index`] gave.
+    /// Returns the identifier of an index that [`LaneId::index`] returned.
     #[inline]
     pub const fn from_index(index: usize) -> Self {
         Self(index as u32)
     }
 }
 
-/// The lanes behind the numbers.
+/// Table from lane identifiers to lanes.
 #[derive(Debug, Default)]
-pub struct Lanes {
+pub struct LaneTable {
     lanes: Vec<Lane>,
     numbers: HashMap<Lane, LaneId>,
 }
 
-impl Lanes {
-    /// No lanes yet.
+impl LaneTable {
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of a lane, new or not.
+    /// Returns the identifier of a lane, and adds it if it is new.
     pub(crate) fn intern(&mut self, lane: Lane) -> LaneId {
         *self.numbers.entry(lane).or_insert_with(|| {
             self.lanes.push(lane);
@@ -99,22 +99,22 @@ impl Lanes {
         })
     }
 
-    /// The lane of a number.
+    /// Returns the lane of an identifier.
     pub fn get(&self, id: LaneId) -> Option<Lane> {
         self.lanes.get(id.index()).copied()
     }
 
-    /// How many lanes there are; every index is below it.
+    /// Returns the number of lanes; every index is below it.
     pub fn len(&self) -> usize {
         self.lanes.len()
     }
 
-    /// Whether no event was seen.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.lanes.is_empty()
     }
 
-    /// All lanes in order of first appearance.
+    /// Iterates over all lanes in order of first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (LaneId, Lane)> {
         self.lanes.iter().enumerate().map(|(index, lane)| (LaneId::from_index(index), *lane))
     }

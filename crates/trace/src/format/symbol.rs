@@ -2,8 +2,8 @@
 
 use crate::intern::ByteTable;
 
-/// A text of a trace: equal texts have equal symbols. Given out in the order texts first come in the file, so it
-/// does not depend on the number of threads.
+/// A text of a trace: equal texts have equal symbols. Assigned in the order of first occurrence in the file,
+/// so it does not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
@@ -59,7 +59,7 @@ impl Symbols {
         if symbol.index() >= self.table.len() {
             return "";
         }
-        // Only whole texts go in, so this never fails; checking costs less than a promise to the compiler.
+        // Only valid texts are added, so this never fails.
         std::str::from_utf8(self.table.get(symbol.0)).unwrap_or("")
     }
 

@@ -1,10 +1,10 @@
-//! Decimal microseconds become whole nanoseconds, exactly. Knows nothing of JSON beyond how it spells numbers.
+//! Decimal microseconds become whole nanoseconds, exactly. Independent of JSON except for its numbers.
 //!
-//! `1712195495519689.047` fits no float; read through one it moves by up to 125 ns and neighbours seem to overlap.
+//! `1712195495519689.047` does not fit a float: rounded to one, it moves by up to 125 ns and neighbours seem to overlap.
 
 use std::cmp::Ordering;
 
-/// A time in nanoseconds, or why there is none.
+/// A time in nanoseconds, or the reason for its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
     /// Exact.
@@ -13,7 +13,7 @@ pub(crate) enum Time {
     Rounded(i64),
     /// Beyond 64 bits.
     OutOfRange,
-    /// Absent, or no number.
+    /// Absent, or not a number.
     Missing,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn time_from_number(text: &[u8]) -> Time {
     }
     let mut nanos: u128 = 0;
     let mut seen: i64 = 0;
-    // What is cut off, against one half.
+    // The remainder, compared with one half.
     let (mut first_cut, mut more_cut) = (0, false);
     for digit in digits() {
         match seen.cmp(&kept) {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_64_bits_is_said_not_wrapped() {
+    fn beyond_64_bits_is_an_error_without_wrapping() {
         assert_eq!(time("18446744073709551615"), Time::OutOfRange);
         assert_eq!(time("9223372036854775.807"), Time::Nanos(i64::MAX));
         assert_eq!(time("9223372036854775.808"), Time::OutOfRange);

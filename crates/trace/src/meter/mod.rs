@@ -1,7 +1,7 @@
 //! The step meter: wall and CPU time, memory and recorded spans of training steps, phase by phase.
 //!
-//! [`StepPhase`] is the one place where the phases of a step are named; [`Schedule`] says which steps are measured,
-//! [`Meter`] measures them and hands out a [`StepLog`]. Knows nothing of models, and of traces only how to record into one.
+//! [`StepPhase`] names the phases of a step, [`Schedule`] selects the steps to measure, and [`Meter`] measures them and returns a
+//! [`StepLog`]. Does not depend on models, and on traces only to record spans.
 
 mod phase;
 mod schedule;

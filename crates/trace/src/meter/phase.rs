@@ -1,4 +1,4 @@
-//! The parts of a training step, named in this one place: spans, tables and rules all take their names from here.
+//! The parts of a training step. Spans, tables and rules take their names from here.
 
 use crate::{RESIDENT_BYTES, SpanName};
 use std::fmt;
@@ -38,7 +38,7 @@ pub enum StepPhase {
 }
 
 impl StepPhase {
-    /// How many there are.
+    /// Number of phases.
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, in the order of a step.
@@ -92,12 +92,12 @@ impl StepPhase {
         SpanName::Part(self.name(), part)
     }
 
-    /// Whether it is of steps that are divided: a whole batch on one process has no such phase.
+    /// Returns whether only divided steps have the phase: a whole batch on one process has not.
     pub const fn is_of_shards(self) -> bool {
         matches!(self, Self::Barrier | Self::Exchange)
     }
 
-    /// Whether it makes batches: the loader's work, and waiting for it.
+    /// Returns whether the phase makes batches: the loader's work, and waiting for it.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Fetch | Self::Process | Self::Collate | Self::Wait)
     }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_phase_stands_at_its_place_and_is_found_by_its_name() {
+    fn every_phase_has_its_index_and_is_found_by_its_name() {
         for (index, phase) in StepPhase::ALL.into_iter().enumerate() {
             assert_eq!(phase as usize, index);
             assert_eq!(StepPhase::from_name(phase.name()), Some(phase));

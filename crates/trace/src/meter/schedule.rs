@@ -13,12 +13,12 @@ pub enum Schedule {
     WholeRun,
     /// This step alone, from 0, after one step of warm-up.
     AtStep(u64),
-    /// `wait` steps not at all, `warmup` thrown away, `active` recorded, and again: `repeat` times, 0 for as long as
+    /// `wait` steps skipped, `warmup` dropped, `active` recorded, and again: `repeat` times, 0 for as long as
     /// the run lasts.
     Window {
         /// Steps before each window.
         wait: u64,
-        /// Steps recorded and thrown away.
+        /// Steps recorded and dropped.
         warmup: u64,
         /// Steps recorded.
         active: u64,
@@ -58,7 +58,7 @@ impl From<u64> for RunLength {
 }
 
 impl Schedule {
-    /// Returns what happens to a step, counted from 0.
+    /// Returns the treatment of a step, counted from 0.
     pub(crate) fn state_at(&self, step: u64) -> RecordState {
         match *self {
             Self::WholeRun => RecordState::Record,
@@ -79,7 +79,7 @@ impl Schedule {
         }
     }
 
-    /// Refuses a schedule that a run cannot carry out, before the run begins.
+    /// Rejects a schedule that records nothing or needs more steps than the run has.
     pub fn check(&self, run: impl Into<RunLength>) -> Result<()> {
         let run = run.into();
         if matches!(self, Self::Window { active: 0, .. }) {
@@ -117,7 +117,7 @@ impl Schedule {
         }
     }
 
-    /// A change of the schedule with which the run would do.
+    /// Suggests a schedule that fits the run.
     fn shorter(&self, total: u64) -> Option<String> {
         match *self {
             Self::WholeRun => None,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_out_of_reach_is_refused_with_the_arithmetic() {
+    fn a_window_beyond_the_run_is_rejected_with_the_arithmetic() {
         let refusal = |schedule: Schedule, run: RunLength| schedule.check(run).unwrap_err().to_string();
         assert_eq!(
             refusal(window(10, 5, 20, 1), 30.into()),

@@ -1,7 +1,7 @@
 //! Measures the steps of a run: wall and CPU time, phase by phase, whether or not a trace is recorded.
 //!
-//! Steps follow each other without a gap: one begins where the one before it ended, so that no time can hide between
-//! them. What is in no phase is [`StepTimes::untracked_nanos`].
+//! Steps follow each other without a gap: one begins where the one before it ended, so that no time is lost
+//! between them. [`StepTimes::untracked_nanos`] is the time in no phase.
 
 use crate::meter::phase::{Gauge, StepPhase, step_name};
 use crate::meter::schedule::Schedule;
@@ -51,7 +51,7 @@ impl StepTimes {
     }
 }
 
-/// Time that one batch took to make.
+/// Times of making one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadTimes {
     /// Wait time of the consumer.
@@ -73,7 +73,7 @@ pub struct StepLog {
     pub steps: Vec<StepTimes>,
     /// Nanoseconds of each of `steps` by part of a phase, such as `forward/sage1`; only of steps that were recorded.
     pub parts: BTreeMap<String, Vec<u64>>,
-    /// Steps thrown away to warm up.
+    /// Warm-up steps, which are dropped.
     pub warmed: u64,
     /// Steps outside every window.
     pub skipped: u64,
@@ -128,7 +128,7 @@ pub struct Meter {
     file: Option<TraceFile>,
     log: StepLog,
     delay: Option<(StepPhase, Duration)>,
-    /// The step under way.
+    /// The current step.
     step: StepTimes,
     state: RecordState,
     cpu_from: u64,
@@ -173,7 +173,7 @@ impl Meter {
         self
     }
 
-    /// Makes a phase longer by sleeping in it, to try whether what reads the figures finds it.
+    /// Makes a phase longer by sleeping in it, to test that reports find it.
     #[must_use]
     pub fn delayed(mut self, phase: StepPhase, time: Duration) -> Self {
         self.delay = Some((phase, time));
@@ -193,15 +193,10 @@ impl Meter {
         self.cpu_from = cpu_from;
     }
 
-    /// Lets the step under way begin now: what happened since the last one ended is part of none. For work between
+    /// Restarts the current step now: the time since the last one ended is in no step. For work between
     /// epochs that is not training.
     pub fn restart(&mut self) {
         self.begin(self.step.number, self.clock.now_nanos(), self.clock.cpu_nanos());
-    }
-
-    /// The number of the step under way.
-    pub fn step_number(&self) -> u64 {
-        self.step.number
     }
 
     /// The recorder, to be passed on to what runs inside the phases.
@@ -209,7 +204,7 @@ impl Meter {
         &self.recorder
     }
 
-    /// Runs a phase of the step under way.
+    /// Runs a phase of the current step.
     pub fn time<T>(&mut self, phase: StepPhase, work: impl FnOnce() -> T) -> T {
         let from = self.clock.now_nanos();
         let outcome = work();
@@ -226,7 +221,7 @@ impl Meter {
         outcome
     }
 
-    /// Notes how much of something there is now: in the trace and, for the engine's buffers, in the step under way.
+    /// Records the value of a gauge: in the trace and, for the engine's buffers, in the current step.
     pub fn gauge(&mut self, gauge: Gauge, value: u64) {
         self.recorder.counter(gauge.name(), value);
         if gauge == Gauge::Pool {
@@ -234,7 +229,7 @@ impl Meter {
         }
     }
 
-    /// Adds the making of the batch to the step under way.
+    /// Adds the making of the batch to the current step.
     ///
     /// Made on this thread, it is three phases, and the remaining wait time a fourth; made in the background, only the
     /// wait time is part of the step.
@@ -260,7 +255,7 @@ impl Meter {
         }
     }
 
-    /// Ends the step under way; the next one begins at the same instant. Gives the step, recorded or not.
+    /// Ends the step under way; the next one begins at the same instant. Returns the step, recorded or not.
     pub fn end_step(&mut self, samples: usize) -> Result<StepTimes, knockout_base::error::Error> {
         let (now, cpu) = (self.clock.now_nanos(), self.clock.cpu_nanos());
         let mut step = self.step;
@@ -297,8 +292,8 @@ impl Meter {
         &self.log
     }
 
-    /// Ends measuring: the steps, and the trace if one was requested. To be called however the run ends: what was
-    /// recorded until then is written.
+    /// Ends measuring; returns the steps, and the trace if one was requested. To be called also after an error: it
+    /// writes the records so far.
     pub fn finish(mut self) -> Result<(StepLog, Option<Written>), knockout_base::error::Error> {
         self.write_records()?;
         self.recorder.set_state(RecordState::Skip);

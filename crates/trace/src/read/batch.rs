@@ -1,4 +1,4 @@
-//! Events of one block as compact records, before their texts have symbols. Knows nothing of sinks.
+//! Events of one block as compact records, before their texts have symbols. Independent of sinks.
 
 use crate::format::damage::IrregularityKind;
 use crate::format::event::{ArgKey, Phase};
@@ -29,7 +29,7 @@ pub(crate) enum LocalValue {
 
 /// One event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
+pub(crate) struct ScannedEvent {
     pub(crate) start: Time,
     pub(crate) duration: Time,
     pub(crate) name: LocalText,
@@ -39,15 +39,15 @@ pub(crate) struct Record {
     /// Where its text stands in the block.
     pub(crate) text_start: u32,
     pub(crate) text_end: u32,
-    /// End of its fields in [`Batch::args`]; they start where those of the record before end.
+    /// End of its fields in [`ScannedEvents::args`]; they start where those of the record before end.
     pub(crate) args_end: u32,
     pub(crate) phase: Phase,
 }
 
 /// Result of a run of the scanner over one block.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) records: Vec<Record>,
+pub(crate) struct ScannedEvents {
+    pub(crate) records: Vec<ScannedEvent>,
     pub(crate) args: Vec<(ArgKey, LocalValue)>,
     /// Irregularities of whole events, with their offset in the block.
     pub(crate) irregularities: Vec<(IrregularityKind, usize)>,
@@ -55,7 +55,7 @@ pub(crate) struct Batch {
     pub(crate) fractional_starts: u64,
 }
 
-impl Batch {
+impl ScannedEvents {
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.args.clear();
@@ -71,7 +71,7 @@ pub(crate) struct Local {
     pub(crate) texts: ByteTable,
     pub(crate) lanes: Vec<(LocalId, LocalId)>,
     lane_numbers: HashMap<(LocalId, LocalId), u32>,
-    /// Lanes met lately, so that the map is asked only when a new one comes.
+    /// Recent lanes, so that the map is queried only for others.
     recent: [u32; 16],
 }
 

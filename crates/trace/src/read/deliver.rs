@@ -1,9 +1,9 @@
-//! Hands the events of a batch to the sink, with symbols instead of a scanner's own numbers. Knows nothing of how
+//! Delivers the events of a block to the sink, with symbols instead of a scanner's own numbers. Independent of how
 //! batches are made.
 
 use crate::format::damage::{Irregularity, IrregularityKind};
-use crate::format::event::{ArgValue, Args, Event};
-use crate::format::lane::{Id, Lane, LaneId, Lanes};
+use crate::format::event::{ArgValue, Args, TraceEvent};
+use crate::format::lane::{Id, Lane, LaneId, LaneTable};
 use crate::format::symbol::{Symbol, Symbols};
 use crate::format::time::Time;
 use crate::read::batch::{Local, LocalId, LocalText, LocalValue};
@@ -18,11 +18,11 @@ pub(crate) struct Dictionary {
     lanes: Vec<Option<LaneId>>,
 }
 
-/// Counts and tables of what was delivered.
+/// Counts and tables of the delivered events.
 pub(crate) struct Delivery<'s> {
     sink: &'s mut dyn Sink,
     pub(crate) symbols: Symbols,
-    pub(crate) lanes: Lanes,
+    pub(crate) lanes: LaneTable,
     pub(crate) events: u64,
     pub(crate) not_events: u64,
     pub(crate) times_out_of_range: u64,
@@ -36,7 +36,7 @@ impl<'s> Delivery<'s> {
         Self {
             sink,
             symbols: Symbols::new(),
-            lanes: Lanes::new(),
+            lanes: LaneTable::new(),
             events: 0,
             not_events: 0,
             times_out_of_range: 0,
@@ -80,7 +80,7 @@ impl<'s> Delivery<'s> {
             }
             args_start = args_end;
             let (start_nanos, duration_nanos) = self.times(record.start, record.duration);
-            self.sink.event(&Event {
+            self.sink.event(&TraceEvent {
                 index: self.events,
                 phase: record.phase,
                 name,
@@ -169,7 +169,7 @@ impl<'s> Delivery<'s> {
         let (decoded, quality) = decode(local.texts.get(text));
         let known = self.symbols.len();
         let symbol = self.symbols.intern(&decoded);
-        // Another thread's scanner may have met the text first.
+        // Another thread's scanner may have read the text first.
         if quality == Quality::Replaced && symbol.index() >= known {
             self.note(IrregularityKind::InvalidUtf8, offset);
         }

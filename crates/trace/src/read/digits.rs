@@ -1,10 +1,10 @@
-//! Decimal digits, eight bytes at a time: byte by byte each costs four cycles and the last one a wrong guess. Knows
-//! nothing of times or of JSON.
+//! Decimal digits, eight bytes at a time: byte by byte each costs four cycles and the last one a branch miss. Independent
+//! of times or of JSON.
 
-/// [`short_digits`] tells up to this many apart from more.
+/// Most digits that [`short_digits`] reads.
 pub(crate) const SHORT_DIGITS: usize = 7;
 
-/// How many digits `chunk` begins with, and the byte after them; (8, 0) if it is all digits.
+/// Returns the number of digits at the start of `chunk`, and the byte after them; (8, 0) if it is all digits.
 #[inline]
 pub(crate) fn short_digits(chunk: [u8; 8]) -> (usize, u8) {
     let word = u64::from_le_bytes(chunk);
@@ -16,7 +16,7 @@ pub(crate) fn short_digits(chunk: [u8; 8]) -> (usize, u8) {
     (digits as usize, (word >> (8 * digits)) as u8)
 }
 
-/// The number that the first `digits` bytes of `chunk` spell; at most eight of them.
+/// Returns the number of the first `digits` bytes of `chunk`; at most eight of them.
 #[inline]
 pub(crate) fn short_number(chunk: [u8; 8], digits: usize) -> u64 {
     if digits == 0 {
@@ -29,7 +29,7 @@ pub(crate) fn short_number(chunk: [u8; 8], digits: usize) -> u64 {
     eight_digits(word | zeros)
 }
 
-/// The number that the digits at the beginning of `text` spell, and how many they are. Wrong above 19 digits.
+/// Returns the number at the beginning of `text`, and its digits. Wrong above 19 digits.
 #[inline]
 pub(crate) fn leading_digits(text: &[u8]) -> (u64, usize) {
     let mut value: u64 = 0;
@@ -56,15 +56,15 @@ pub(crate) fn leading_digits(text: &[u8]) -> (u64, usize) {
 /// Eight times the digit 0.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The high bit of the first byte that is not a digit; bits above it mean nothing.
+/// The high bit of the first byte that is not a digit; bits above it are undefined.
 #[inline]
 fn other_bytes(word: u64) -> u64 {
     let digits = word ^ ZEROS;
-    // A digit is at most 9: adding 0x76 sets the high bit of any larger byte. What overflows spoils only bytes above.
+    // A digit is at most 9: adding 0x76 sets the high bit of any larger byte. An overflow changes only bytes above.
     (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080
 }
 
-/// The number that eight ASCII digits spell, the first in the lowest byte.
+/// Returns the number of eight ASCII digits, the first in the lowest byte.
 #[inline]
 fn eight_digits(word: u64) -> u64 {
     let digits = word ^ ZEROS;

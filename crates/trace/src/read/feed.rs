@@ -1,13 +1,13 @@
-//! The whole document, block after block: what stands around the list of events, and where everything ends. Knows
-//! nothing of sources or threads.
+//! The document, block after block: the fields around the list of events, and its end. Independent
+//! of sources or threads.
 
 use crate::format::damage::{Damage, DamageKind, ReadError, Skipped};
 use crate::format::document::Document;
 use crate::format::event::{ArgSet, Phase};
 use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
-use crate::read::lex::{Lexer, Stop, Stopped};
-use crate::read::scan::{ListState, Run, RunEnd, Scanner};
+use crate::read::lex::{LexError, Lexer, Stopped};
+use crate::read::scan::{ListState, ScanEnd, ScanProgress, Scanner};
 use crate::read::sink::Sink;
 use crate::read::text::decode;
 use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
@@ -45,7 +45,7 @@ enum Shape {
     Other,
 }
 
-/// Takes the text in order, in pieces of any size, and delivers events as soon as they are whole.
+/// Takes the text in order, in pieces of any size, and delivers events as soon as they are complete.
 pub(crate) struct Feeder<'s> {
     pub(crate) delivery: Delivery<'s>,
     pub(crate) document: Document,
@@ -56,7 +56,7 @@ pub(crate) struct Feeder<'s> {
     seen_list: bool,
     /// The beginning of something that has not ended yet.
     carry: Vec<u8>,
-    /// How much of the carry was scanned in vain.
+    /// Bytes of the carry that were scanned without reaching an end.
     scanned: usize,
     /// Where the carry, or else the next piece, begins in the whole text.
     offset: u64,
@@ -135,7 +135,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Whether nothing that follows can matter.
+    /// Returns whether the rest of the text is ignored.
     pub(crate) fn is_stopped(&self) -> bool {
         self.next == Next::Stopped
     }
@@ -144,7 +144,7 @@ impl<'s> Feeder<'s> {
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let mut piece = piece;
         // A carry takes no more of the piece than it needs to end, but it is scanned again only when it is twice as long, over
-        // several pieces if need be: what is copied and scanned again stays in proportion.
+        // several pieces if need be: the bytes that are copied and scanned again stay proportional.
         while !self.carry.is_empty() && !piece.is_empty() && !self.is_stopped() {
             let before = self.carry.len();
             let needed = (self.scanned + self.scanned.max(4096)).saturating_sub(before).max(1);
@@ -179,7 +179,7 @@ impl<'s> Feeder<'s> {
         self.check_carry();
     }
 
-    /// Scans what waited for more.
+    /// Scans the carry again.
     fn settle(&mut self) {
         if self.is_stopped() || self.scanned >= self.carry.len() {
             return;
@@ -205,7 +205,7 @@ impl<'s> Feeder<'s> {
     pub(crate) fn adopt(
         &mut self,
         piece: &[u8],
-        run: Run,
+        run: ScanProgress,
         scanner: &mut Scanner,
         dictionary: &mut Dictionary,
     ) {
@@ -218,14 +218,14 @@ impl<'s> Feeder<'s> {
         self.feed(&piece[passed..]);
     }
 
-    /// Scans as far as the piece is whole; gives how far. Stops at a fault.
+    /// Scans the complete part of the piece and returns its length. Stops at a fault.
     fn advance(&mut self, piece: &[u8]) -> usize {
         let mut at = 0;
         loop {
             match self.step(piece, at) {
                 Ok(Flow::Go(passed)) => at = passed,
-                Ok(Flow::Wait(passed)) | Err((passed, Stop::More)) => return passed,
-                Err((passed, Stop::Fault(kind, fault))) => {
+                Ok(Flow::Wait(passed)) | Err((passed, LexError::More)) => return passed,
+                Err((passed, LexError::Fault(kind, fault))) => {
                     self.stop(kind, self.offset + fault as u64);
                     return passed;
                 }
@@ -234,12 +234,12 @@ impl<'s> Feeder<'s> {
     }
 
     /// Passes one part of the document. An error comes with the offset to continue from.
-    fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
+    fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, LexError)> {
         if let Next::List(state) = self.next {
             let run = self.scanner.run(piece, at, state);
             self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
             let passed = self.list_ended(run);
-            return Ok(if run.end == RunEnd::More { Flow::Wait(passed) } else { Flow::Go(passed) });
+            return Ok(if run.end == ScanEnd::More { Flow::Wait(passed) } else { Flow::Go(passed) });
         }
         if self.next == Next::Resume {
             return Ok(self.resume(piece, at));
@@ -262,7 +262,7 @@ impl<'s> Feeder<'s> {
             }
             (Next::Start, _) => {
                 self.shape = Shape::Other;
-                return Err((here, Stop::Fault(DamageKind::InvalidJson, here)));
+                return Err((here, LexError::Fault(DamageKind::InvalidJson, here)));
             }
             (Next::FirstField | Next::AfterField, b'}') => self.next = Next::End,
             (Next::AfterField, b',') => self.next = Next::Field,
@@ -271,14 +271,14 @@ impl<'s> Feeder<'s> {
                 self.take_field(piece, &field, &irregularities);
                 return Ok(Flow::Go(field.end));
             }
-            (Next::End, _) => return Err((here, Stop::Fault(DamageKind::TrailingData, here))),
-            _ => return Err((here, Stop::Fault(DamageKind::InvalidJson, here))),
+            (Next::End, _) => return Err((here, LexError::Fault(DamageKind::TrailingData, here))),
+            _ => return Err((here, LexError::Fault(DamageKind::InvalidJson, here))),
         }
         Ok(Flow::Go(here + 1))
     }
 
     /// The offset behind a byte order mark, if there is one at the very beginning.
-    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, Stop)> {
+    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, LexError)> {
         const MARK: &[u8] = b"\xef\xbb\xbf";
         if self.offset > 0 || at > 0 || piece.is_empty() {
             return Ok(at);
@@ -286,7 +286,7 @@ impl<'s> Feeder<'s> {
         if piece.starts_with(MARK) {
             return Ok(MARK.len());
         }
-        if MARK.starts_with(piece) { Err((at, Stop::More)) } else { Ok(at) }
+        if MARK.starts_with(piece) { Err((at, LexError::More)) } else { Ok(at) }
     }
 
     fn take_field(
@@ -316,27 +316,27 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Notes where a run over the list ended; gives how far it came.
-    fn list_ended(&mut self, run: Run) -> usize {
+    /// Records the end of a run over the list, and returns its offset.
+    fn list_ended(&mut self, run: ScanProgress) -> usize {
         match run.end {
-            RunEnd::More => self.next = Next::List(run.state),
-            RunEnd::Closed => {
+            ScanEnd::More => self.next = Next::List(run.state),
+            ScanEnd::Closed => {
                 self.next = if self.shape == Shape::List { Next::End } else { Next::AfterField };
             }
-            RunEnd::Fault(kind, at) => self.open_gap(kind, self.offset + at as u64),
+            ScanEnd::Fault(kind, at) => self.open_gap(kind, self.offset + at as u64),
         }
         run.at
     }
 
-    /// Notes damage inside the list, behind which the next event is looked for.
+    /// Records damage inside the list, behind which the next event is searched.
     fn open_gap(&mut self, kind: DamageKind, offset: u64) {
         let damage = Damage { kind, offset, events_before: self.delivery.events };
         self.gap = Some(Gap { damage, bytes: 0, events: 0, matched: 0 });
         self.next = Next::Resume;
     }
 
-    /// Looks for the next event behind damage: an object that has a phase. Which one it is does not depend on the pieces
-    /// in which the text comes.
+    /// Looks for the next event behind damage: an object that has a phase. The result does not depend on the pieces in
+    /// which the text comes.
     fn resume(&mut self, piece: &[u8], at: usize) -> Flow {
         let Some(mut gap) = self.gap.take() else { return Flow::Wait(piece.len()) };
         let mut from = at;
@@ -353,14 +353,14 @@ impl<'s> Feeder<'s> {
                 }
                 // A part of an event.
                 Ok(end) => end,
-                Err(Stop::More)
+                Err(LexError::More)
                     if limit == piece.len() && limit - start < MAX_RESUMED_BYTES && !self.at_end =>
                 {
                     gap.pass(&piece[at..start]);
                     self.gap = Some(gap);
                     return Flow::Wait(start);
                 }
-                Err(Stop::Fault(DamageKind::TooDeep, fault)) => fault,
+                Err(LexError::Fault(DamageKind::TooDeep, fault)) => fault,
                 Err(_) => start + 1,
             };
             self.scanner.batch.clear();
@@ -397,7 +397,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// The text is over. Gives what is wrong with it, or why there are no figures.
+    /// Ends the text. Returns its damage, or an error where there are no events.
     pub(crate) fn finish(&mut self, end: SourceEnd) -> Result<Ending, ReadError> {
         self.at_end = true;
         if self.next == Next::Resume {
@@ -443,7 +443,7 @@ impl<'s> Feeder<'s> {
             });
         }
         if events == 0 && self.delivery.not_events > 0 {
-            return Err(not_a_trace("a list whose members are no events"));
+            return Err(not_a_trace("a list whose members are not events"));
         }
         Ok(Ending { damage, unclosed_list, text_bytes: text_end })
     }

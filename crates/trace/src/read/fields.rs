@@ -1,4 +1,4 @@
-//! The fields of one event. Knows nothing of lists, blocks or what the fields mean to an analysis.
+//! The fields of one event. Independent of lists, blocks or what the fields mean to an analysis.
 
 use crate::format::event::{ArgKey, Phase};
 use crate::format::time::{Time, time_from_number};
@@ -25,7 +25,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Those of an event that says nothing.
+    /// Values of an event without fields.
     pub(crate) const NONE: Self = Self {
         phase: Phase::MISSING,
         name: NO_TEXT,
@@ -47,7 +47,7 @@ pub(crate) struct FieldReader<'a> {
 }
 
 impl FieldReader<'_> {
-    /// Reads the event whose opening brace is at `at`; gives its fields and the offset behind it.
+    /// Reads the event whose opening brace is at `at`; returns its fields and the offset behind it.
     #[inline]
     pub(crate) fn event(&mut self, at: usize, fields: &mut Fields) -> Result<usize, Stopped> {
         let first_arg = self.args.len();
@@ -252,7 +252,7 @@ impl FieldReader<'_> {
         if let Some(value) = value {
             self.args.push((key, value));
         } else {
-            // A later null or list takes the place of an earlier number.
+            // A later null or list replaces an earlier number.
             let mut at = 0;
             self.args.retain(|(have, _)| {
                 at += 1;

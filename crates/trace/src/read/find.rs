@@ -1,4 +1,4 @@
-//! The two byte searches everything else stands on: the end of a string and the end of white space. Knows nothing
+//! The two byte searches that scanning is built on: the end of a string and the end of white space. Independent
 //! of JSON beyond those bytes.
 
 /// The lowest and the highest bit of every byte.
@@ -26,7 +26,7 @@ pub(crate) fn string_stop(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// The top bit of bytes that stop a string; right up to the first, which is all that is asked for.
+/// Returns the top bits of bytes that stop a string. Only the lowest is exact.
 #[inline]
 fn stops_of(word: u64) -> u64 {
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;

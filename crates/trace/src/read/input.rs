@@ -12,7 +12,7 @@ const MAX_RATIO: u64 = 1000;
 
 /// State of the source that its decoders do not pass on.
 #[derive(Debug, Default)]
-pub(crate) struct Input {
+pub(crate) struct SourceState {
     /// Whether reading itself failed.
     failed: AtomicBool,
     /// Packed bytes read.
@@ -21,8 +21,8 @@ pub(crate) struct Input {
     pub(crate) other_members: AtomicU64,
 }
 
-impl Input {
-    /// Refuses a text that is out of proportion to its packed bytes.
+impl SourceState {
+    /// Rejects a text that is too large for its packed bytes.
     pub(crate) fn check_ratio(&self, text_bytes: u64) -> io::Result<()> {
         let packed = self.bytes.load(Ordering::Relaxed);
         if text_bytes > UNCHECKED_TEXT_BYTES && text_bytes / MAX_RATIO > packed {
@@ -39,7 +39,7 @@ impl Input {
         Ok(match error.kind() {
             io::ErrorKind::UnexpectedEof => DamageKind::PackedTruncated(packing),
             io::ErrorKind::OutOfMemory => DamageKind::UnpackLimit(packing),
-            // The library has no kind for it.
+            // The library has no error kind for it.
             _ if error.to_string().contains("requires too much memory") => DamageKind::UnpackLimit(packing),
             _ => DamageKind::PackedCorrupt(packing),
         })
@@ -49,7 +49,7 @@ impl Input {
 /// Counts the bytes read and records whether reading failed.
 pub(crate) struct InputReader<R> {
     pub(crate) source: R,
-    pub(crate) input: Arc<Input>,
+    pub(crate) input: Arc<SourceState>,
 }
 
 impl<R: Read> Read for InputReader<R> {

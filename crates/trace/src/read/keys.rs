@@ -2,7 +2,7 @@
 
 use crate::format::event::{ARG_KEYS, ArgKey, ArgSet};
 
-/// A small table from (length, first byte, last byte) to the wanted keys that look so.
+/// A small table from (length, first byte, last byte) to the wanted keys of that form.
 #[derive(Debug)]
 pub(crate) struct ArgKeys {
     wants: ArgSet,
@@ -33,7 +33,7 @@ impl ArgKeys {
         self.wants.contains(ArgKey::FlowId)
     }
 
-    /// The wanted key spelt `name`.
+    /// Returns the wanted key whose text is `name`.
     #[inline]
     pub(crate) fn find(&self, name: &[u8]) -> Option<ArgKey> {
         let mut entry = self.first[shape(name)];

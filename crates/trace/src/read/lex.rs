@@ -1,21 +1,21 @@
-//! JSON tokens in a block of bytes: checks every byte it passes, copies none. Knows nothing of traces.
+//! JSON tokens in a block of bytes: checks every byte it passes, copies none. Independent of the trace format.
 //!
-//! Places go in and come out by value, so that they stay in registers; whatever is unusual (escapes, control
+//! Offsets are passed and returned by value, so that they stay in registers; whatever is unusual (escapes, control
 //! characters, the end of the block, faults) is left to functions that are not inlined. A token that reaches the end of
-//! the block gives [`Stop::More`]: whether that is damage, only the caller knows.
+//! the block gives [`LexError::More`]; the caller decides whether that is damage.
 
 use crate::MAX_DEPTH;
 use crate::format::damage::{DamageKind, IrregularityKind};
 use crate::read::digits::{SHORT_DIGITS, short_digits};
 use crate::read::find::{space_end, string_stop};
 
-/// A value could not be passed; [`Lexer::stop`] says why. Empty, so that results travel in registers.
+/// A value could not be passed; [`Lexer::stop`] returns the reason. Empty, so that results travel in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
-/// Why a value could not be passed.
+/// Reason why a value could not be passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum LexError {
     /// The block ends inside it.
     More,
     /// It is not JSON; the position in the block.
@@ -35,17 +35,17 @@ pub(crate) struct Key<'a> {
 pub(crate) struct Lexer<'a> {
     pub(crate) bytes: &'a [u8],
     irregularities: &'a mut Vec<(IrregularityKind, usize)>,
-    stop: Stop,
+    stop: LexError,
 }
 
 impl<'a> Lexer<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], irregularities: &'a mut Vec<(IrregularityKind, usize)>) -> Self {
-        Self { bytes, irregularities, stop: Stop::More }
+        Self { bytes, irregularities, stop: LexError::More }
     }
 
-    /// Why the last value could not be passed.
-    pub(crate) fn stop(&self) -> Stop {
+    /// Reason why the last value could not be passed.
+    pub(crate) fn stop(&self) -> LexError {
         self.stop
     }
 
@@ -57,13 +57,13 @@ impl<'a> Lexer<'a> {
 
     #[cold]
     fn more(&mut self) -> Stopped {
-        self.stop = Stop::More;
+        self.stop = LexError::More;
         Stopped
     }
 
     #[cold]
     fn fault(&mut self, kind: DamageKind, at: usize) -> Stopped {
-        self.stop = Stop::Fault(kind, at);
+        self.stop = LexError::Fault(kind, at);
         Stopped
     }
 
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes a string, whose opening quote is at `at`, and gives the offset behind its closing quote.
+    /// Passes a string, whose opening quote is at `at`, and returns the offset behind its closing quote.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn string(&mut self, at: usize) -> Result<usize, Stopped> {
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
         Ok(Key { raw, escaped: raw.contains(&b'\\'), end: colon + 1 })
     }
 
-    /// Passes a number, whose first byte is at `at`, and gives the offset behind it.
+    /// Passes a number, whose first byte is at `at`, and returns the offset behind it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn number(&mut self, at: usize) -> Result<usize, Stopped> {
@@ -279,7 +279,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes a container without recursion: one bit per open container tells objects from lists.
+    /// Passes a container without recursion: one bit per open container distinguishes objects from lists.
     fn skip_container(&mut self, at: usize, outer: usize) -> Result<usize, Stopped> {
         let limit = MAX_DEPTH.saturating_sub(outer);
         let mut at = at;

@@ -22,6 +22,6 @@ mod text;
 mod zip;
 
 pub use raw::{field_range, repair};
-pub use reader::{Outcome, ReadOptions, read};
+pub use reader::{ReadOptions, ReadOutcome, read};
 pub use select::{CONVERTED, Selection, Selector};
 pub use sink::Sink;

@@ -1,5 +1,5 @@
 //! Several threads over one source: each takes the next block, guesses an event in it and scans from there; in file
-//! order the guess is checked and its events delivered, or the block is scanned again. Knows nothing of JSON beyond
+//! order the guess is checked and its events delivered, or the block is scanned again. Independent of JSON beyond
 //! where an event may begin.
 //!
 //! No thread waits for its own block: a scanned block is queued, and any thread that is free once the block before it
@@ -9,11 +9,11 @@
 use crate::format::damage::ReadError;
 use crate::format::event::{ArgSet, Phase};
 use crate::lock::lock;
-use crate::read::block::Block;
+use crate::read::block::TextBlock;
 use crate::read::deliver::Dictionary;
 use crate::read::feed::Feeder;
-use crate::read::scan::{ListState, Run, RunEnd, Scanner};
-use crate::read::source::Source;
+use crate::read::scan::{ListState, ScanEnd, ScanProgress, Scanner};
+use crate::read::source::TraceSource;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -21,16 +21,16 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// Braces tried before a block is left to be scanned in order.
 const MAX_GUESSES: usize = 64;
 
-/// Gives out the blocks of the source by number.
+/// Reads the blocks of the source, with their numbers.
 struct BlockReader<'a> {
-    source: Source<'a>,
+    source: TraceSource<'a>,
     next_number: u64,
     at_end: bool,
 }
 
-/// A block and everything that scanning it needs; passed from thread to thread.
+/// A block and the buffers for its scan; passed from thread to thread.
 struct ScanBuffers {
-    block: Block,
+    block: TextBlock,
     scanner: Scanner,
     dictionary: Dictionary,
 }
@@ -39,9 +39,9 @@ struct ScanBuffers {
 struct ScannedBlock {
     buffers: ScanBuffers,
     number: u64,
-    /// How much of the block is text.
+    /// Bytes of text in the block.
     filled: io::Result<usize>,
-    guess: Option<(usize, Run)>,
+    guess: Option<(usize, ScanProgress)>,
 }
 
 /// State of all threads. Never locked while anything is read, scanned or delivered.
@@ -54,7 +54,7 @@ struct Queue<'f, 's> {
     scanned: Vec<ScannedBlock>,
     /// Buffers not in use, the ones used last on top: their tables are still in the cache.
     free: Vec<ScanBuffers>,
-    /// How many more buffers may be allocated.
+    /// Number of further buffers that may be allocated.
     not_allocated: usize,
     /// Blocks being read or scanned.
     in_progress: usize,
@@ -65,7 +65,7 @@ struct Queue<'f, 's> {
     is_stopped: bool,
 }
 
-struct Shared<'a, 'f, 's> {
+struct ParallelReader<'a, 'f, 's> {
     reader: Mutex<BlockReader<'a>>,
     queue: Mutex<Queue<'f, 's>>,
     changed: Condvar,
@@ -82,13 +82,13 @@ enum Task<'f, 's> {
 
 /// Feeds the whole source, with `threads` threads, and returns it.
 pub(crate) fn feed_together<'a>(
-    source: Source<'a>,
+    source: TraceSource<'a>,
     block_bytes: usize,
     threads: NonZeroUsize,
     wants: ArgSet,
     feeder: &mut Feeder<'_>,
-) -> Result<Source<'a>, ReadError> {
-    let shared = Shared {
+) -> Result<TraceSource<'a>, ReadError> {
+    let shared = ParallelReader {
         reader: Mutex::new(BlockReader { source, next_number: 0, at_end: false }),
         queue: Mutex::new(Queue {
             feeder: Some(feeder),
@@ -120,7 +120,7 @@ pub(crate) fn feed_together<'a>(
     }
 }
 
-fn run_worker(shared: &Shared<'_, '_, '_>) {
+fn run_worker(shared: &ParallelReader<'_, '_, '_>) {
     let _guard = PanicGuard { shared };
     loop {
         match next_task(shared) {
@@ -132,7 +132,7 @@ fn run_worker(shared: &Shared<'_, '_, '_>) {
 }
 
 /// Delivering comes first, so that memory stays small; a thread sleeps only when all buffers are in use.
-fn next_task<'f, 's>(shared: &Shared<'_, 'f, 's>) -> Task<'f, 's> {
+fn next_task<'f, 's>(shared: &ParallelReader<'_, 'f, 's>) -> Task<'f, 's> {
     let mut queue = lock(&shared.queue);
     loop {
         if queue.is_stopped {
@@ -148,7 +148,7 @@ fn next_task<'f, 's>(shared: &Shared<'_, 'f, 's>) -> Task<'f, 's> {
             let buffers = queue.free.pop().or_else(|| {
                 queue.not_allocated = queue.not_allocated.checked_sub(1)?;
                 Some(ScanBuffers {
-                    block: Block::new(shared.block_bytes),
+                    block: TextBlock::new(shared.block_bytes),
                     scanner: Scanner::new(shared.wants),
                     dictionary: Dictionary::default(),
                 })
@@ -166,7 +166,7 @@ fn next_task<'f, 's>(shared: &Shared<'_, 'f, 's>) -> Task<'f, 's> {
 }
 
 /// Reads the next block, scans it and queues it.
-fn scan_next(shared: &Shared<'_, '_, '_>, mut buffers: ScanBuffers) {
+fn scan_next(shared: &ParallelReader<'_, '_, '_>, mut buffers: ScanBuffers) {
     let (number, filled, at_end) = {
         let mut reader = lock(&shared.reader);
         if reader.at_end {
@@ -192,7 +192,7 @@ fn scan_next(shared: &Shared<'_, '_, '_>, mut buffers: ScanBuffers) {
 }
 
 /// Delivers the next block and makes its buffers free.
-fn deliver<'f, 's>(shared: &Shared<'_, 'f, 's>, feeder: &'f mut Feeder<'s>, block: ScannedBlock) {
+fn deliver<'f, 's>(shared: &ParallelReader<'_, 'f, 's>, feeder: &'f mut Feeder<'s>, block: ScannedBlock) {
     let ScannedBlock { mut buffers, filled, guess, .. } = block;
     let error = match filled {
         Ok(len) => {
@@ -217,7 +217,7 @@ fn deliver<'f, 's>(shared: &Shared<'_, 'f, 's>, feeder: &'f mut Feeder<'s>, bloc
 fn feed_block(
     feeder: &mut Feeder<'_>,
     text: &[u8],
-    guess: Option<(usize, Run)>,
+    guess: Option<(usize, ScanProgress)>,
     scanner: &mut Scanner,
     dictionary: &mut Dictionary,
 ) {
@@ -234,17 +234,17 @@ fn feed_block(
 }
 
 /// An offset in the block where an event seems to begin, and the run from there; its offsets count from that one.
-fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, Run)> {
+fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, ScanProgress)> {
     let candidates = memchr::memchr_iter(b'{', text).filter(|at| follows_comma_or_bracket(&text[..*at]));
     for at in candidates.take(MAX_GUESSES) {
         scanner.batch.clear();
-        // An event says its phase; what else looks like one lies inside another.
+        // An event has a phase; an object without one lies inside an event.
         if scanner.event(&text[at..], 0).is_ok()
             && scanner.batch.records.first().is_some_and(|record| record.phase != Phase::MISSING)
         {
             scanner.batch.clear();
             let run = scanner.run(&text[at..], 0, ListState::AfterComma);
-            debug_assert!(run.end != RunEnd::More || run.at <= text.len() - at);
+            debug_assert!(run.end != ScanEnd::More || run.at <= text.len() - at);
             return Some((at, run));
         }
     }
@@ -259,7 +259,7 @@ fn follows_comma_or_bracket(before: &[u8]) -> bool {
 
 /// Stops the other threads when this one panics, so that they do not wait for the block or feeder it had.
 struct PanicGuard<'r, 'a, 'f, 's> {
-    shared: &'r Shared<'a, 'f, 's>,
+    shared: &'r ParallelReader<'a, 'f, 's>,
 }
 
 impl Drop for PanicGuard<'_, '_, '_, '_> {

@@ -1,4 +1,4 @@
-//! An event's own JSON text: repaired where it is not JSON, and with one field changed. Knows nothing of figures.
+//! An event's own JSON text: repaired where it is not JSON, and with one field changed. Independent of figures.
 
 use crate::read::find::string_stop;
 use crate::read::lex::Lexer;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 /// The text of an event as valid JSON: unknown escapes and control characters are escaped, bad UTF-8 is replaced,
-/// `NaN` and infinities become null. Valid text comes back as it is.
+/// `NaN` and infinities become null. Valid text is returned unchanged.
 pub fn repair(raw: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(raw)
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -80,7 +80,7 @@ fn repair_string(text: &str, out: &mut String) {
     }
 }
 
-/// Where the value of a field of an event stands in its text; of equal names the last.
+/// Returns the range of the value of a field in the text of an event; of equal names the last.
 pub fn field_range(raw: &[u8], name: &[u8]) -> Option<Range<usize>> {
     let mut irregularities = Vec::new();
     let mut lexer = Lexer::new(raw, &mut irregularities);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repaired_text_is_json_and_says_the_same() {
+    fn repaired_text_is_json_with_the_same_content() {
         let raw =
             b"{\"name\": \"C:\\Users\\x \x01 \\u12 \\n\", \"NaN\": NaN, \"dur\": -Infinity, \"x\": \"NaN\"}";
         let value: serde_json::Value = serde_json::from_str(&repair(raw)).unwrap();

@@ -1,18 +1,18 @@
-//! Drives the scanner over a source of bytes and hands every event, in file order, to a sink. Knows nothing of
+//! Drives the scanner over a source of bytes and delivers every event, in file order, to a sink. Independent of
 //! paths or analyses.
 
 use crate::format::damage::{Damage, Irregularity, Packing, ReadError, Skipped};
 use crate::format::document::Document;
-use crate::format::lane::Lanes;
+use crate::format::lane::LaneTable;
 use crate::format::symbol::Symbols;
-use crate::read::block::Block;
+use crate::read::block::TextBlock;
 use crate::read::feed::Feeder;
 use crate::read::sink::Sink;
-use crate::read::source::Source;
+use crate::read::source::TraceSource;
 use std::io::Read;
 use std::num::NonZeroUsize;
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadOptions {
     /// Threads that scan. Results do not depend on it.
@@ -30,7 +30,7 @@ impl Default for ReadOptions {
 /// Result of reading one file, beside the events that went to the sink.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct ReadOutcome {
     /// Objects in the list of events.
     pub events: u64,
     /// Bytes of text, unpacked.
@@ -51,7 +51,7 @@ pub struct Outcome {
     pub times_finer_than_nanos: u64,
     /// `ts` written with a point or an exponent.
     pub fractional_starts: u64,
-    /// How the source was packed, if it was.
+    /// Packing of the source; `None` for plain text.
     pub packing: Option<Packing>,
     /// Further traces in a zip archive, which were not read.
     pub other_members: u64,
@@ -60,34 +60,34 @@ pub struct Outcome {
     /// The texts behind the symbols.
     pub symbols: Symbols,
     /// The lanes behind the lane numbers.
-    pub lanes: Lanes,
+    pub lanes: LaneTable,
 }
 
-impl Outcome {
-    /// Whether the text was less than a whole, valid document, so that figures are those of a rescued part.
+impl ReadOutcome {
+    /// Returns whether the text is not a complete, valid document, so that figures are those of a part.
     pub fn is_rescued(&self) -> bool {
         self.damage.is_some() || self.skipped.is_some() || !self.irregularities.is_empty()
     }
 }
 
-/// Reads a trace, plain or packed (recognised by its first bytes), and hands every event to `sink`.
+/// Reads a trace, plain or packed (recognised by its first bytes), and delivers every event to `sink`.
 ///
-/// Damage is not an error. Inside the list of events reading continues at the next event, and [`Outcome::skipped`] counts
-/// what is lost; where no event follows, [`Outcome::damage`] is where reading ended. An error means that there are no
+/// Damage is not an error. Inside the list of events reading continues at the next event, and [`ReadOutcome::skipped`] counts
+/// the loss; where no event follows, [`ReadOutcome::damage`] is where reading ended. An error means that there are no
 /// figures at all.
 ///
 /// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
 /// the guess is checked against the text before it, and a block guessed wrongly is scanned again. So the events, their
-/// order and every number given out are those of one thread.
+/// order and all identifiers are those of one thread.
 pub fn read(
     source: impl Read + Send,
     options: ReadOptions,
     sink: &mut dyn Sink,
-) -> Result<Outcome, ReadError> {
+) -> Result<ReadOutcome, ReadError> {
     let wants = sink.wants();
     let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_BYTES);
     let mut feeder = Feeder::new(sink, wants);
-    let source = Source::open(source)?;
+    let source = TraceSource::open(source)?;
     let source = if options.threads.get() == 1 {
         feed_alone(source, block_bytes, &mut feeder)?
     } else {
@@ -96,7 +96,7 @@ pub fn read(
     let ending = feeder.finish(source.end())?;
     let irregularities = feeder.delivery.take_irregularities();
     let delivery = feeder.delivery;
-    Ok(Outcome {
+    Ok(ReadOutcome {
         events: delivery.events,
         text_bytes: ending.text_bytes,
         damage: ending.damage,
@@ -119,11 +119,11 @@ pub fn read(
 const MAX_BLOCK_BYTES: usize = 64 << 20;
 
 fn feed_alone<'a>(
-    mut source: Source<'a>,
+    mut source: TraceSource<'a>,
     block_bytes: usize,
     feeder: &mut Feeder<'_>,
-) -> Result<Source<'a>, ReadError> {
-    let mut block = Block::new(block_bytes);
+) -> Result<TraceSource<'a>, ReadError> {
+    let mut block = TextBlock::new(block_bytes);
     while !feeder.is_stopped() {
         let len = source.fill(block.bytes_mut())?;
         feeder.feed(&block.bytes()[..len]);

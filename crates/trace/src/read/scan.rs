@@ -1,11 +1,11 @@
-//! The list of events in a block of bytes. Knows nothing of the document around the list, of sources or of threads.
+//! The list of events in a block of bytes. Independent of the document around the list, of sources or of threads.
 
 use crate::format::damage::{DamageKind, IrregularityKind};
 use crate::format::event::ArgSet;
-use crate::read::batch::{Batch, Local, Record};
+use crate::read::batch::{Local, ScannedEvent, ScannedEvents};
 use crate::read::fields::{EVENT_DEPTH, FieldReader, Fields};
 use crate::read::keys::ArgKeys;
-use crate::read::lex::{Lexer, Stop, Stopped};
+use crate::read::lex::{LexError, Lexer, Stopped};
 
 /// State of the list parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub(crate) enum ListState {
     AfterComma,
 }
 
-/// Why a run over a block ended.
+/// Reason of the end of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
+pub(crate) enum ScanEnd {
     /// The rest of the block is the beginning of something longer.
     More,
     /// The closing bracket was passed.
@@ -29,19 +29,19 @@ pub(crate) enum RunEnd {
     Fault(DamageKind, usize),
 }
 
-/// How far a scan came: everything before `at` is in the batch.
+/// Position that a scan reached: all events before `at` are in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ScanProgress {
     pub(crate) at: usize,
     pub(crate) state: ListState,
-    pub(crate) end: RunEnd,
+    pub(crate) end: ScanEnd,
 }
 
 /// Scans lists of events. Keeps its numbering of texts from block to block.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     pub(crate) local: Local,
-    pub(crate) batch: Batch,
+    pub(crate) batch: ScannedEvents,
     keys: ArgKeys,
     /// Whether anything inside `args` is wanted.
     reads_args: bool,
@@ -59,35 +59,37 @@ impl Scanner {
     pub(crate) fn new(wants: ArgSet) -> Self {
         let keys = ArgKeys::new(wants);
         let reads_args = !keys.is_empty();
-        Self { local: Local::new(), batch: Batch::default(), keys, reads_args, pending: Vec::new() }
+        Self { local: Local::new(), batch: ScannedEvents::default(), keys, reads_args, pending: Vec::new() }
     }
 
     /// Scans from `at` on to the end of the block, of the list or of valid text; events go to the batch.
-    pub(crate) fn run(&mut self, bytes: &[u8], at: usize, state: ListState) -> Run {
+    pub(crate) fn run(&mut self, bytes: &[u8], at: usize, state: ListState) -> ScanProgress {
         let (mut at, mut state) = (at, state);
         loop {
             match self.step(bytes, &mut at, state) {
                 Ok(Step::Passed { at: next, state: then }) => (at, state) = (next, then),
-                Ok(Step::Closed { at }) => return Run { at, state, end: RunEnd::Closed },
-                Err(Stop::More) => return Run { at, state, end: RunEnd::More },
-                Err(Stop::Fault(kind, fault)) => return Run { at, state, end: RunEnd::Fault(kind, fault) },
+                Ok(Step::Closed { at }) => return ScanProgress { at, state, end: ScanEnd::Closed },
+                Err(LexError::More) => return ScanProgress { at, state, end: ScanEnd::More },
+                Err(LexError::Fault(kind, fault)) => {
+                    return ScanProgress { at, state, end: ScanEnd::Fault(kind, fault) };
+                }
             }
         }
     }
 
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
-    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<Step, Stop> {
+    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<Step, LexError> {
         let mut lexer = Lexer::new(bytes, &mut self.pending);
         let Ok((byte, here)) = lexer.peek(*at) else {
             *at = bytes.len();
-            return Err(Stop::More);
+            return Err(LexError::More);
         };
         *at = here;
         match (byte, state) {
             (b',', ListState::AfterValue) => Ok(Step::Passed { at: *at + 1, state: ListState::AfterComma }),
             (b']', ListState::AfterValue | ListState::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
-            (_, ListState::AfterValue) => Err(Stop::Fault(DamageKind::InvalidJson, *at)),
+            (_, ListState::AfterValue) => Err(LexError::Fault(DamageKind::InvalidJson, *at)),
             (b'{', _) => {
                 let end = self.event(bytes, *at)?;
                 Ok(Step::Passed { at: end, state: ListState::AfterValue })
@@ -101,9 +103,9 @@ impl Scanner {
         }
     }
 
-    /// Scans the event whose brace is at `at` and gives the offset behind it. Only a whole event leaves a trace.
+    /// Scans the event whose brace is at `at` and returns the offset behind it. Only a complete event is added.
     #[inline]
-    pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
+    pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, LexError> {
         let args_before = self.batch.args.len();
         let mut reader = FieldReader {
             lexer: Lexer::new(bytes, &mut self.pending),
@@ -123,7 +125,7 @@ impl Scanner {
             self.batch.irregularities.append(&mut self.pending);
         }
         self.batch.fractional_starts += u64::from(fields.fractional_start);
-        self.batch.records.push(Record {
+        self.batch.records.push(ScannedEvent {
             start: fields.start,
             duration: fields.duration,
             name: fields.name,
@@ -137,8 +139,8 @@ impl Scanner {
         Ok(end)
     }
 
-    /// Keeps the irregularities of a whole value, forgets those of a part.
-    fn settle_irregularities(&mut self, outcome: Result<usize, Stop>) -> Result<usize, Stop> {
+    /// Keeps the irregularities of a whole value and drops those of a part.
+    fn settle_irregularities(&mut self, outcome: Result<usize, LexError>) -> Result<usize, LexError> {
         match outcome {
             Ok(_) => self.batch.irregularities.append(&mut self.pending),
             Err(_) => self.pending.clear(),

@@ -1,18 +1,18 @@
-//! Which events of a trace to keep when it is made smaller. Knows nothing of input or output.
+//! Selection of the events that a smaller trace keeps. Does no input or output.
 
-use crate::format::event::{Event, Phase};
+use crate::format::event::{Phase, TraceEvent};
 use crate::format::lane::LaneId;
 use std::collections::HashMap;
 
-/// The field of a trace's document that says how it was made smaller, merged or mended.
+/// Field of a trace's document that records how it was made smaller, merged or repaired.
 pub const CONVERTED: &str = "knockoutConvert";
 
 /// Events to keep. Metadata (names of processes and threads) is always kept.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Keep what is, at least in part, at or after this time.
+    /// Keep events that end at or after this time.
     pub from_nanos: Option<i64>,
-    /// Keep what begins before this time.
+    /// Keep events that begin before this time.
     pub to_nanos: Option<i64>,
     /// Keep these categories, compared without regard to case; all if empty.
     pub categories: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Selection {
     pub min_duration_nanos: i64,
 }
 
-/// A selection at work on one file: begin and end events stay or go in pairs.
+/// A selection applied to one file: begin and end events are kept or dropped in pairs.
 #[derive(Debug)]
 pub struct Selector<'a> {
     selection: &'a Selection,
@@ -30,14 +30,14 @@ pub struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// For one file, from its first event on.
+    /// Starts at the first event of a file.
     pub fn new(selection: &'a Selection) -> Self {
         let categories = selection.categories.iter().map(|category| category.to_lowercase()).collect();
         Self { selection, categories, open: HashMap::new() }
     }
 
-    /// Whether to keep an event; to be asked once for each, in file order.
-    pub fn keeps(&mut self, event: &Event<'_>) -> bool {
+    /// Returns whether to keep an event; to be called once for each, in file order.
+    pub fn keeps(&mut self, event: &TraceEvent<'_>) -> bool {
         match event.phase {
             Phase::METADATA => true,
             Phase::END => self.open.entry(event.lane).or_default().pop().unwrap_or(false),
@@ -50,7 +50,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn matches(&self, event: &Event<'_>) -> bool {
+    fn matches(&self, event: &TraceEvent<'_>) -> bool {
         let Selection { from_nanos, to_nanos, min_duration_nanos, .. } = *self.selection;
         let duration = event.duration_nanos.filter(|_| event.phase == Phase::COMPLETE);
         if event.phase == Phase::COMPLETE && duration.unwrap_or(0) < min_duration_nanos {

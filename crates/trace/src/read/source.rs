@@ -1,8 +1,8 @@
-//! Bytes in, text out: unpacks what is packed, recognised by its first bytes, and reports how the stream ended.
+//! Unpacks a source, recognised by its first bytes, and reports how the stream ended.
 
 use crate::format::damage::{Damage, Packing, ReadError};
 use crate::read::feed::SourceEnd;
-use crate::read::input::{Input, InputReader};
+use crate::read::input::{InputReader, SourceState};
 use crate::read::zip::{Found, ZipReader};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
@@ -18,20 +18,20 @@ const PACKED_BUFFER_BYTES: usize = 128 << 10;
 /// Memory that a decoder may take: more than the strongest usual settings need (`xz -9`, `zstd --ultra -22`).
 const DECODER_BYTES_LOG: u32 = 27;
 
-type Stream<'a> = Box<dyn Read + Send + 'a>;
+type ByteStream<'a> = Box<dyn Read + Send + 'a>;
 
 /// A plain or packed source.
-pub(crate) struct Source<'a> {
-    text: Stream<'a>,
+pub(crate) struct TraceSource<'a> {
+    text: ByteStream<'a>,
     packing: Option<Packing>,
-    input: Arc<Input>,
+    input: Arc<SourceState>,
     text_bytes: u64,
     end: SourceEnd,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TraceSource<'a> {
     pub(crate) fn open(source: impl Read + Send + 'a) -> Result<Self, ReadError> {
-        let input = Arc::new(Input::default());
+        let input = Arc::new(SourceState::default());
         let (text, packing) = unpack(Box::new(InputReader { source, input: input.clone() }), &input)?;
         Ok(Self { text, packing, input, text_bytes: 0, end: SourceEnd::Whole })
     }
@@ -41,7 +41,7 @@ impl<'a> Source<'a> {
         self.packing
     }
 
-    /// Returns how the source ended, once [`Source::fill`] returned less than requested.
+    /// Returns how the source ended, once [`TraceSource::fill`] returned less than requested.
     pub(crate) fn end(&self) -> SourceEnd {
         self.end
     }
@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
         self.input.other_members.load(Ordering::Relaxed)
     }
 
-    /// Fills the block; less only at the end, where [`Source::end`] says whether it is the right one.
+    /// Fills the block; less only at the end, where [`TraceSource::end`] returns whether the source is complete.
     pub(crate) fn fill(&mut self, block: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < block.len() && self.end == SourceEnd::Whole {
@@ -75,16 +75,16 @@ impl<'a> Source<'a> {
 
 /// Returns the text of a source and its packing. A packed member of a zip archive is unpacked too.
 fn unpack<'a>(
-    mut source: Stream<'a>,
-    input: &Arc<Input>,
-) -> Result<(Stream<'a>, Option<Packing>), ReadError> {
+    mut source: ByteStream<'a>,
+    input: &Arc<SourceState>,
+) -> Result<(ByteStream<'a>, Option<Packing>), ReadError> {
     let mut head = Vec::new();
     source.by_ref().take(MAGIC_BYTES).read_to_end(&mut head)?;
     let packing = Packing::of(&head);
     let whole = Cursor::new(head).chain(source);
     let Some(packing) = packing else { return Ok((Box::new(whole), None)) };
     let packed = BufReader::with_capacity(PACKED_BUFFER_BYTES, whole);
-    let text: Stream<'a> = match packing {
+    let text: ByteStream<'a> = match packing {
         Packing::Gzip => Box::new(MultiGzDecoder::new(packed)),
         Packing::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(packed)?;

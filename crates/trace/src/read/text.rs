@@ -1,8 +1,8 @@
-//! The text of a JSON string: escapes resolved, bad bytes replaced. Knows nothing of where it came from.
+//! The text of a JSON string: escapes resolved, bad bytes replaced. Independent of its origin.
 
 use std::borrow::Cow;
 
-/// Whether a string could be read as it was meant.
+/// Whether the text of a string is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
     Clean,
@@ -10,7 +10,7 @@ pub(crate) enum Quality {
     Replaced,
 }
 
-/// Resolves the escapes of a string without its quotes. Escapes that JSON does not know stay as they are written.
+/// Resolves the escapes of a string without its quotes. Escapes that are not JSON stay as written.
 pub(crate) fn decode(raw: &[u8]) -> (Cow<'_, str>, Quality) {
     let (bytes, mut quality) = if raw.contains(&b'\\') {
         let (bytes, quality) = unescape(raw);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn half_pairs_and_bad_bytes_are_replaced_and_said() {
+    fn half_pairs_and_bad_bytes_are_replaced_and_reported() {
         assert_eq!(decode(br"\ud800x"), (Cow::from("\u{fffd}x"), Quality::Replaced));
         assert_eq!(decode(b"\xffx"), (Cow::from("\u{fffd}x"), Quality::Replaced));
         assert_eq!(decode(b"\\n\xff").1, Quality::Replaced);

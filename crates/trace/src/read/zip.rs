@@ -1,8 +1,8 @@
 //! The first trace of a zip archive, read member by member without going back, so that an archive may come from a pipe.
-//! Knows members that are stored or deflated, with sizes before or behind them and beyond 4 GiB.
+//! Reads members that are stored or deflated, with sizes before or behind them and beyond 4 GiB.
 
 use crate::format::damage::Packing;
-use crate::read::input::Input;
+use crate::read::input::SourceState;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use std::io::{self, BufRead, Cursor, Read, Take};
@@ -27,14 +27,14 @@ pub(crate) struct ZipReader<R: BufRead> {
     peeked: Cursor<Vec<u8>>,
     /// Absent once the archive has been passed.
     member: Option<OpenMember<R>>,
-    input: Arc<Input>,
+    input: Arc<SourceState>,
 }
 
 impl<R: BufRead> ZipReader<R> {
     /// Finds the first member that is a trace.
-    pub(crate) fn find(mut archive: R, input: &Arc<Input>) -> io::Result<Found<R>> {
+    pub(crate) fn find(mut archive: R, input: &Arc<SourceState>) -> io::Result<Found<R>> {
         let mut members = 0;
-        while let Some(header) = Header::read(&mut archive)? {
+        while let Some(header) = MemberHeader::read(&mut archive)? {
             members += 1;
             let mut member = OpenMember::new(header, archive, input)?;
             let mut head = Vec::new();
@@ -53,7 +53,7 @@ impl<R: BufRead> ZipReader<R> {
 
     /// Passes the rest of the archive and counts the traces in it by their names.
     fn pass_others(&self, mut archive: R) -> io::Result<()> {
-        while let Some(header) = Header::read(&mut archive)? {
+        while let Some(header) = MemberHeader::read(&mut archive)? {
             if crate::is_trace_name(&header.name) {
                 self.input.other_members.fetch_add(1, Ordering::Relaxed);
             }
@@ -91,7 +91,7 @@ fn is_trace(head: &[u8]) -> bool {
 }
 
 /// Header in front of a member.
-struct Header {
+struct MemberHeader {
     name: String,
     method: u16,
     is_encrypted: bool,
@@ -106,7 +106,7 @@ struct Header {
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-impl Header {
+impl MemberHeader {
     /// Reads the next header; `None` at the directory behind the members.
     fn read(archive: &mut impl Read) -> io::Result<Option<Self>> {
         const FIXED: usize = 26;
@@ -159,11 +159,11 @@ fn wide_size(mut extra: &[u8]) -> Option<u64> {
 
 /// A member being read.
 struct OpenMember<R: BufRead> {
-    header: Header,
+    header: MemberHeader,
     body: Body<R>,
     crc: Crc,
     text_bytes: u64,
-    input: Arc<Input>,
+    input: Arc<SourceState>,
 }
 
 enum Body<R: BufRead> {
@@ -173,7 +173,7 @@ enum Body<R: BufRead> {
 }
 
 impl<R: BufRead> OpenMember<R> {
-    fn new(header: Header, archive: R, input: &Arc<Input>) -> io::Result<Self> {
+    fn new(header: MemberHeader, archive: R, input: &Arc<SourceState>) -> io::Result<Self> {
         let body = if header.method == DEFLATED && !header.is_encrypted {
             Body::Deflated(DeflateDecoder::new(archive))
         } else if header.has_descriptor {

@@ -1,8 +1,8 @@
-//! Where records wait to be written: chunks with one writing thread each, readable by any thread at any time.
+//! Records that are not written yet: chunks with one writing thread each, readable by any thread at any time.
 //!
 //! A slot is written once, by the thread that owns the chunk, and read after that; no lock is taken except when a
-//! thread needs a new chunk. Chunks are known to the shared list from the moment they exist, so nothing has to be handed
-//! over when a thread ends.
+//! thread needs a new chunk. Chunks are in the shared list from their creation, so nothing is moved when a
+//! thread ends.
 
 use super::name::SpanName;
 use crate::lock::lock;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 /// Slots of a thread's first chunk; each next one is twice as large, up to the largest.
 const SMALLEST: usize = 64;
 const LARGEST: usize = 2048;
-/// No chunk is more than this part of all room, so that one thread cannot sit on it.
+/// Largest chunk as a part of the capacity, so that one thread cannot exhaust it.
 const PART: usize = 64;
 
 /// A recorded span or counter value.
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// How long it took; 0 for what takes no time.
+    /// Returns the duration; 0 for a counter.
     pub fn duration_nanos(&self) -> u64 {
         match self.event {
             RecordedEvent::Span { duration_nanos, .. } => duration_nanos,
@@ -41,7 +41,7 @@ impl Record {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RecordedEvent {
-    /// Something took time.
+    /// A span.
     Span {
         /// Name of the span.
         name: SpanName,
@@ -52,7 +52,7 @@ pub enum RecordedEvent {
         /// Sizes, where they were given.
         sizes: Option<Box<Sizes>>,
     },
-    /// A quantity had this value.
+    /// A counter.
     Counter {
         /// Name of the quantity.
         name: &'static str,
@@ -79,7 +79,7 @@ pub(super) enum Retention {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct StoredRecord {
     start_nanos: u64,
     event: RecordedEvent,
     retention: Retention,
@@ -88,15 +88,15 @@ struct Slot {
 #[derive(Debug)]
 struct Chunk {
     thread: u32,
-    slots: Box<[OnceLock<Slot>]>,
+    slots: Box<[OnceLock<StoredRecord>]>,
 }
 
-/// Everything recorded and not yet taken, of all threads.
+/// Records of all threads that are not drained yet.
 #[derive(Debug)]
 pub(super) struct Buffers {
     pending: Mutex<Vec<Pending>>,
     threads: Mutex<Vec<Thread>>,
-    /// Slots in chunks that were not taken yet, and how many there may be.
+    /// Slots in chunks that are not drained yet, and their limit.
     slots: AtomicUsize,
     most_slots: usize,
     dropped: AtomicU64,
@@ -115,8 +115,8 @@ struct Thread {
     alive: Weak<()>,
 }
 
-/// One thread's place in one recorder's buffers.
-struct Lane {
+/// Position of one thread in the buffers of one recorder.
+struct ThreadWriter {
     buffers: Weak<Buffers>,
     thread: u32,
     _alive: Arc<()>,
@@ -126,8 +126,8 @@ struct Lane {
 }
 
 thread_local! {
-    /// This thread's lanes, one per recorder it has met: nearly always one.
-    static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
+    /// This thread's writers, one per recorder it has used: nearly always one.
+    static WRITERS: RefCell<Vec<ThreadWriter>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Buffers {
@@ -143,12 +143,12 @@ impl Buffers {
 
     /// Records something on the calling thread.
     pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, retention: Retention) {
-        let slot = Slot { start_nanos, event, retention };
-        // A thread that is ending has no lanes any more; neither has a span inside the recorder itself.
-        let kept = LANES.try_with(|lanes| {
-            lanes
-                .try_borrow_mut()
-                .is_ok_and(|mut lanes| self.lane(&mut lanes).is_some_and(|lane| lane.push(self, slot)))
+        let slot = StoredRecord { start_nanos, event, retention };
+        // A thread that is ending has no writers any more; neither has a span inside the recorder itself.
+        let kept = WRITERS.try_with(|writers| {
+            writers.try_borrow_mut().is_ok_and(|mut writers| {
+                self.writer(&mut writers).is_some_and(|writer| writer.push(self, slot))
+            })
         });
         if kept != Ok(true) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -157,27 +157,27 @@ impl Buffers {
 
     /// The calling thread's number.
     pub(super) fn thread(self: &Arc<Self>) -> Option<u32> {
-        let number = |lanes: &RefCell<Vec<Lane>>| {
-            let mut lanes = lanes.try_borrow_mut().ok()?;
-            self.lane(&mut lanes).map(|lane| lane.thread)
+        let number = |writers: &RefCell<Vec<ThreadWriter>>| {
+            let mut writers = writers.try_borrow_mut().ok()?;
+            self.writer(&mut writers).map(|writer| writer.thread)
         };
-        LANES.try_with(number).ok()?
+        WRITERS.try_with(number).ok()?
     }
 
-    fn lane<'l>(self: &Arc<Self>, lanes: &'l mut Vec<Lane>) -> Option<&'l mut Lane> {
+    fn writer<'w>(self: &Arc<Self>, writers: &'w mut Vec<ThreadWriter>) -> Option<&'w mut ThreadWriter> {
         let own = Arc::as_ptr(self);
         // A weak reference keeps the allocation, so no other recorder can have the same address.
-        let found = lanes.iter().position(|lane| lane.buffers.as_ptr() == own);
+        let found = writers.iter().position(|writer| writer.buffers.as_ptr() == own);
         let at = found.unwrap_or_else(|| {
-            lanes.retain(|lane| lane.buffers.strong_count() > 0);
-            lanes.push(self.register());
-            lanes.len() - 1
+            writers.retain(|writer| writer.buffers.strong_count() > 0);
+            writers.push(self.register());
+            writers.len() - 1
         });
-        lanes.get_mut(at)
+        writers.get_mut(at)
     }
 
     #[cold]
-    fn register(self: &Arc<Self>) -> Lane {
+    fn register(self: &Arc<Self>) -> ThreadWriter {
         let current = std::thread::current();
         let alive = Arc::new(());
         let mut threads = lock(&self.threads);
@@ -190,7 +190,7 @@ impl Buffers {
             None => threads.push(entry),
         }
         let thread = at as u32;
-        Lane {
+        ThreadWriter {
             buffers: Arc::downgrade(self),
             thread,
             _alive: alive,
@@ -216,9 +216,9 @@ impl Buffers {
         let mut out = Vec::new();
         let mut freed = 0;
         lock(&self.pending).retain_mut(|pending| {
-            // Looked at before the slots: an owner that is gone has written all it ever will.
+            // Read before the slots: an owner that is gone has written all its records.
             let abandoned = Arc::strong_count(&pending.chunk) == 1;
-            // Counting alone orders nothing: this makes what the owner wrote visible.
+            // The count alone has no ordering: this makes the owner's writes visible.
             fence(Ordering::Acquire);
             while let Some(slot) = pending.chunk.slots.get(pending.read).and_then(OnceLock::get) {
                 pending.read += 1;
@@ -235,7 +235,7 @@ impl Buffers {
         out
     }
 
-    /// Whether draining is due: more than half of the room is used.
+    /// Returns whether draining is due: more than half of the capacity is used.
     pub(super) fn is_half_full(&self) -> bool {
         self.slots.load(Ordering::Relaxed) > self.most_slots / 2
     }
@@ -250,9 +250,9 @@ impl Buffers {
     }
 }
 
-impl Lane {
-    /// Whether there was room.
-    fn push(&mut self, buffers: &Buffers, slot: Slot) -> bool {
+impl ThreadWriter {
+    /// Returns whether there was room.
+    fn push(&mut self, buffers: &Buffers, slot: StoredRecord) -> bool {
         if self.chunk.as_ref().is_none_or(|chunk| self.next == chunk.slots.len()) {
             self.chunk = None;
             let size = (self.last_size * 2).min((buffers.most_slots / PART).clamp(SMALLEST / 4, LARGEST));

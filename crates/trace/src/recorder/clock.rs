@@ -1,4 +1,4 @@
-//! Clocks: the machine's, and one that tests move by hand.
+//! Clocks: that of the machine, and one that tests advance by hand.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ pub trait Clock: Debug + Send + Sync {
     fn now_nanos(&self) -> u64;
     /// Nanoseconds of CPU time, of all threads of this process.
     fn cpu_nanos(&self) -> u64;
-    /// When the clock began, in nanoseconds since 1970: what puts the traces of several processes side by side.
+    /// Start of the clock in nanoseconds since 1970, by which traces of several processes are aligned.
     fn epoch_nanos(&self) -> u64;
 }
 
@@ -23,7 +23,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that begins now.
+    /// Creates a clock that starts now.
     pub fn new() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { began: Instant::now(), epoch_nanos: nanos(since_1970) }
@@ -52,7 +52,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told to, so that figures in tests are exact.
+/// A clock that is advanced by hand, so that figures in tests are exact.
 #[derive(Debug, Default)]
 pub struct FakeClock {
     wall: AtomicU64,
@@ -60,18 +60,18 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
-    /// A clock at zero.
+    /// Creates a clock at zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets wall and CPU time pass.
+    /// Advances wall and CPU time.
     pub fn advance(&self, time: Duration) {
         self.wall.fetch_add(nanos(time), Ordering::Relaxed);
         self.cpu.fetch_add(nanos(time), Ordering::Relaxed);
     }
 
-    /// Lets wall time pass while the CPU idles.
+    /// Advances wall time alone: the CPU idles.
     pub fn rest(&self, time: Duration) {
         self.wall.fetch_add(nanos(time), Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
 //! Records become a trace file: gzipped Chrome JSON that Perfetto, `chrome://tracing` and this crate's reader open.
 //!
-//! The only module of this crate that writes files; they are whole or absent.
+//! The only module of this crate that writes files; they are complete or absent.
 
 use super::buffer::{Record, RecordedEvent, Sizes};
 use super::{RESIDENT_BYTES, Recorder, Shared};
-use crate::write::{Span, TraceWriter};
+use crate::write::{TraceSpan, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use knockout_base::error::{Error, Result};
@@ -31,7 +31,7 @@ fn trace_file_name(rank: usize, world: usize) -> String {
     if world > 1 { format!("trace.rank{rank}.json.gz") } else { "trace.json.gz".to_owned() }
 }
 
-/// A trace being written. It takes its name when it is [finished](TraceFile::finish); dropped before, it disappears.
+/// A trace being written. It takes its name when it is [finished](TraceFile::finish); dropped before, it is removed.
 #[derive(Debug)]
 pub struct TraceFile {
     path: PathBuf,
@@ -44,7 +44,7 @@ pub struct TraceFile {
 
 impl TraceFile {
     /// Begins the trace of a recorder in a folder, so that a bad path fails before the work is done. The conditions are
-    /// what a reader must know to compare the trace with another: texts, numbers and truths by name.
+    /// texts, numbers and truth values by name, by which a reader can compare the trace with another.
     pub fn create(folder: &Path, recorder: &Recorder, conditions: Map<String, Value>) -> Result<Self> {
         let world = recorder.shared.as_ref().map_or((0, 1), |shared| (shared.rank, shared.world));
         let path = folder.join(trace_file_name(world.0, world.1));
@@ -76,7 +76,7 @@ impl TraceFile {
         match &record.event {
             RecordedEvent::Span { name, category, duration_nanos, sizes } => {
                 let args = sizes.as_deref().map(arguments).unwrap_or_default();
-                self.writer.span(&Span {
+                self.writer.span(&TraceSpan {
                     name: &name.to_string(),
                     category,
                     pid,
@@ -108,9 +108,9 @@ impl TraceFile {
         self.writer.instant("[memory]", pid, tid, at_nanos as i64, &args)
     }
 
-    /// Writes what the recorder still holds and gives the file its name.
+    /// Writes the remaining records and gives the file its name.
     ///
-    /// A crash at any moment leaves the whole trace or none; after `Ok`, a power cut leaves it.
+    /// A crash at any moment leaves the complete trace or none; after `Ok`, a power cut leaves it.
     pub fn finish(mut self) -> Result<Written> {
         self.append(&self.shared.buffers.drain())?;
         let dropped = self.shared.buffers.dropped();

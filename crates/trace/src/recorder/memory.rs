@@ -1,4 +1,4 @@
-//! How much memory the process has in the machine, where the operating system tells.
+//! Resident memory of the process, where the operating system reports it.
 
 use std::fs::File;
 
@@ -13,12 +13,12 @@ pub struct ResidentMemory {
 }
 
 impl ResidentMemory {
-    /// Opens what there is to open.
+    /// Opens the file of the system, where there is one.
     pub fn open() -> Self {
         Self { statm: File::open("/proc/self/statm").ok() }
     }
 
-    /// Bytes now; `None` where the system does not say.
+    /// Returns the bytes now; `None` where the system does not report them.
     #[cfg(unix)]
     pub fn bytes(&self) -> Option<u64> {
         use std::os::unix::fs::FileExt as _;
@@ -29,7 +29,7 @@ impl ResidentMemory {
         Some(pages * rustix::param::page_size() as u64)
     }
 
-    /// Bytes now; `None` where the system does not say.
+    /// Returns the bytes now; `None` where the system does not report them.
     #[cfg(not(unix))]
     pub fn bytes(&self) -> Option<u64> {
         None
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_touched_is_counted() {
+    fn touched_memory_is_counted() {
         let memory = ResidentMemory::open();
         let before = memory.bytes().unwrap();
         let block = std::hint::black_box(vec![1_u8; 64 << 20]);

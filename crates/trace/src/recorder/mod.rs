@@ -1,4 +1,4 @@
-//! Records what a program of ours does, as spans and counters, cheaply enough to leave in.
+//! Records spans and counters of this program, cheaply enough to stay compiled in.
 //!
 //! A [`Recorder`] is a handle that is passed along; there is no global one. Off, a span costs a test of a pointer; on,
 //! two readings of the clock and a write to memory that belongs to the thread.
@@ -41,7 +41,7 @@ pub const BACKGROUND: &str = "knockout_background";
 pub enum RecordState {
     /// They are not recorded.
     Skip,
-    /// They are recorded and thrown away: caches, pools and buffers fill.
+    /// They are recorded and dropped: caches, pools and buffers fill.
     Warm,
     /// They are recorded.
     Record,
@@ -66,7 +66,7 @@ impl Default for RecorderOptions {
     }
 }
 
-/// Handle to a recording, or to nothing. Clones record into the same place, from any thread.
+/// Handle to a recording, or to nothing. Clones record into the same buffers, from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     shared: Option<Arc<Shared>>,
@@ -85,7 +85,7 @@ const SKIP: u8 = RecordState::Skip as u8;
 const WARM: u8 = RecordState::Warm as u8;
 
 impl Recorder {
-    /// A recorder that records, from now on.
+    /// Creates a recorder that records from now on.
     pub fn new(options: RecorderOptions) -> Self {
         let buffers = Arc::new(Buffers::new(options.most_records));
         let state = AtomicU8::new(RecordState::Record as u8);
@@ -93,7 +93,7 @@ impl Recorder {
         Self { shared: Some(Arc::new(Shared { buffers, clock, state, rank, world: world.max(1) })) }
     }
 
-    /// A recorder that does nothing, at next to no cost.
+    /// Creates a recorder that does nothing, at nearly no cost.
     pub const fn off() -> Self {
         Self { shared: None }
     }
@@ -181,17 +181,17 @@ impl Recorder {
         self.shared.as_ref()?.buffers.thread()
     }
 
-    /// Takes what was recorded so far, of all threads; what was recorded to warm up is thrown away.
+    /// Takes the records so far, of all threads; records of the warm-up are dropped.
     pub fn drain(&self) -> Vec<Record> {
         self.shared.as_ref().map(|shared| shared.buffers.drain()).unwrap_or_default()
     }
 
-    /// Whether more than half of the room for records is used.
+    /// Returns whether more than half of the capacity is used.
     pub fn is_half_full(&self) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.buffers.is_half_full())
     }
 
-    /// Records lost for want of room so far.
+    /// Returns the number of records lost so far because the buffers were full.
     pub fn dropped(&self) -> u64 {
         self.shared.as_ref().map_or(0, |shared| shared.buffers.dropped())
     }
@@ -217,7 +217,7 @@ pub struct SpanGuard {
 }
 
 impl SpanGuard {
-    /// Notes the shape of an input; once for each.
+    /// Adds the shape of an input; once for each.
     pub fn shape(mut self, shape: &[usize]) -> Self {
         if let Some(live) = &mut self.live {
             live.sizes.get_or_insert_default().shapes.push(shape.to_vec());
@@ -225,7 +225,7 @@ impl SpanGuard {
         self
     }
 
-    /// Notes how many bytes are read or written.
+    /// Adds the number of bytes that are read or written.
     pub fn bytes(mut self, bytes: u64) -> Self {
         if let Some(live) = &mut self.live {
             live.sizes.get_or_insert_default().bytes = Some(bytes);

@@ -1,4 +1,4 @@
-//! Names of spans: made without allocating, spelt out only when the trace is written.
+//! Names of spans: made without allocating; their text is made when the trace is written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum SpanName {
     /// A fixed text.
     Fixed(&'static str),
-    /// A part of a whole, spelt `whole/part`.
+    /// A part of a whole, written `whole/part`.
     Part(&'static str, &'static str),
     /// A text with a number after it, as in `ProfilerStep#7`.
     Numbered(&'static str, u64),

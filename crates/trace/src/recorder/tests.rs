@@ -1,4 +1,4 @@
-//! The recorder from outside: what is kept, what is thrown away, what comes out of the file.
+//! The public interface of the recorder: kept and dropped records, and the content of the file.
 
 use super::*;
 use serde_json::Map;
@@ -98,7 +98,7 @@ fn records_of_all_threads_arrive_whether_they_live_or_not() {
 }
 
 #[test]
-fn draining_while_others_record_loses_and_doubles_nothing() {
+fn draining_while_others_record_is_exact() {
     let recorder = Recorder::new(RecorderOptions::default());
     let total = 20_000;
     let mut got = 0;
@@ -149,7 +149,7 @@ fn threads_that_come_and_go_keep_their_numbers_and_leave_no_memory() {
 }
 
 #[test]
-fn two_recorders_on_one_thread_stay_apart() {
+fn two_recorders_on_one_thread_are_separate() {
     let (one, two) = (Recorder::new(RecorderOptions::default()), Recorder::new(RecorderOptions::default()));
     let outer = one.span("one");
     two.span("two").end();

@@ -1,10 +1,10 @@
 //! One named test per malformed input: what is read, what is said, and that nothing panics.
 
 use crate::oracle::{Seen, ours};
-use knockout_trace::{DamageKind, IrregularityKind, Outcome, ReadError, ReadOptions, Sink, read};
+use knockout_trace::{DamageKind, IrregularityKind, ReadError, ReadOptions, ReadOutcome, Sink, read};
 use std::io::{self, Read};
 
-fn outcome(text: &[u8]) -> (Outcome, Vec<Seen>) {
+fn outcome(text: &[u8]) -> (ReadOutcome, Vec<Seen>) {
     let (outcome, events) = ours(text, 1, 64);
     (outcome.expect("a report"), events)
 }
@@ -37,14 +37,14 @@ fn irregularities(text: &[u8]) -> Vec<(IrregularityKind, u64)> {
 pub(crate) const ONE: &[u8] = br#"{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}]}"#;
 
 #[test]
-fn nothing_at_all_is_empty() {
+fn no_bytes_are_an_empty_file() {
     assert!(matches!(error(b""), ReadError::Empty));
     assert!(matches!(error(b" \n\t"), ReadError::Empty));
     assert!(matches!(error(b"\xef\xbb\xbf"), ReadError::NotATrace { .. } | ReadError::Empty));
 }
 
 #[test]
-fn other_json_is_no_trace() {
+fn other_json_is_not_a_trace() {
     for text in [
         &b"1"[..],
         b"null",
@@ -82,7 +82,7 @@ fn a_cut_inside_an_event_leaves_it_out() {
 }
 
 #[test]
-fn a_cut_behind_the_list_is_still_a_cut() {
+fn a_cut_behind_the_list_is_damage() {
     assert_eq!(damage(br#"{"traceEvents":[{"ph":"X"}]"#).0, DamageKind::Truncated);
     assert_eq!(damage(br#"{"traceEvents":[{"ph":"X"}],"a":"#).0, DamageKind::Truncated);
 }
@@ -120,7 +120,7 @@ fn wrong_brackets_are_a_fault() {
 }
 
 #[test]
-fn numbers_json_does_not_know_are_faults() {
+fn invalid_numbers_are_faults() {
     for number in ["01", "+1", ".5", "1.", "1e", "1e+", "0x10", "--1", "1_000", "-"] {
         let text = format!("[{{\"ph\":\"X\"}},{{\"args\":{{\"n\":{number}}},\"dur\":{number}}}]");
         let (kind, _, events) = damage(text.as_bytes());
@@ -129,7 +129,7 @@ fn numbers_json_does_not_know_are_faults() {
 }
 
 #[test]
-fn words_json_does_not_know_are_faults() {
+fn invalid_words_are_faults() {
     for word in ["nul", "True", "undefined", "nan", "-NaN", "Inf"] {
         let text = format!("[{{\"ph\":\"X\"}},{{\"args\":{word}}}]");
         assert_eq!(damage(text.as_bytes()).0, DamageKind::InvalidJson, "{word}");
@@ -137,7 +137,7 @@ fn words_json_does_not_know_are_faults() {
 }
 
 #[test]
-fn nan_and_infinities_pass_as_no_numbers() {
+fn nan_and_infinities_are_not_numbers() {
     let text = br#"[{"ph":"X","ts":NaN,"dur":-Infinity,"args":[Infinity]}]"#;
     assert_eq!(irregularities(text), [(IrregularityKind::NotFinite, 3)]);
     let (_, events) = outcome(text);
@@ -145,7 +145,7 @@ fn nan_and_infinities_pass_as_no_numbers() {
 }
 
 #[test]
-fn times_in_strings_are_times_if_they_spell_a_number() {
+fn numbers_in_strings_are_times() {
     let text = br#"[{"ph":"X","ts":"198065443139","dur":"12.5"},{"ph":"X","ts":"1x","dur":""}]"#;
     let (outcome, events) = outcome(text);
     assert!(!outcome.is_rescued());
@@ -167,7 +167,7 @@ fn control_characters_are_kept_as_written() {
 }
 
 #[test]
-fn bad_utf8_in_a_name_is_replaced_and_said_once() {
+fn bad_utf8_in_a_name_is_replaced_and_reported_once() {
     let text = b"[{\"name\":\"\xff\xfe\"},{\"name\":\"\xff\xfe\"}]";
     assert_eq!(irregularities(text), [(IrregularityKind::InvalidUtf8, 1)]);
     assert_eq!(outcome(text).1[0].name, "\u{fffd}\u{fffd}");
@@ -180,7 +180,7 @@ fn irregularities_of_an_event_cut_off_do_not_count() {
 }
 
 #[test]
-fn data_behind_the_document_is_said() {
+fn data_behind_the_document_is_reported() {
     let text = [ONE, b"\n\0\0garbage"].concat();
     assert_eq!(damage(&text), (DamageKind::TrailingData, ONE.len() as u64 + 1, 1));
     assert!(!outcome(&[ONE, b"\n \t\r\n"].concat()).0.is_rescued());
@@ -208,13 +208,13 @@ fn keys_inside_args_are_not_the_event_s() {
 }
 
 #[test]
-fn members_that_are_no_objects_are_counted_apart() {
+fn members_other_than_objects_are_counted() {
     let (outcome, events) = outcome(br#"[{"ph":"X"},1,"x",null,[{"ph":"X"}]]"#);
     assert_eq!((events.len(), outcome.not_events), (1, 4));
 }
 
 #[test]
-fn times_beyond_64_bits_are_no_times() {
+fn times_beyond_64_bits_are_absent() {
     let text = br#"[{"ph":"X","ts":9007199254740993,"dur":18446744073709551615},{"ph":"X","ts":9223372036854775,"dur":1000}]"#;
     let (outcome, events) = outcome(text);
     assert_eq!(outcome.times_out_of_range, 2);
@@ -222,7 +222,7 @@ fn times_beyond_64_bits_are_no_times() {
 }
 
 #[test]
-fn deep_nesting_is_damage_and_no_overflow() {
+fn deep_nesting_is_damage_without_overflow() {
     let deep = [b"[{\"ph\":\"X\"},{\"args\":".to_vec(), vec![b'['; 1_000_000]].concat();
     let (kind, _, events) = damage(&deep);
     assert_eq!((kind, events), (DamageKind::TooDeep, 1));
@@ -254,7 +254,7 @@ fn a_million_spaces_are_white_space() {
 }
 
 #[test]
-fn a_failing_disk_is_an_error_and_no_damage() {
+fn a_failing_disk_is_an_error_not_damage() {
     struct Failing(usize);
     impl Read for Failing {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -269,7 +269,7 @@ fn a_failing_disk_is_an_error_and_no_damage() {
     }
     struct Nothing;
     impl Sink for Nothing {
-        fn event(&mut self, _: &knockout_trace::Event<'_>) {}
+        fn event(&mut self, _: &knockout_trace::TraceEvent<'_>) {}
     }
     for threads in [1, 3] {
         let options = ReadOptions { threads: threads.try_into().unwrap(), block_bytes: 16 };
@@ -282,7 +282,7 @@ fn a_failing_disk_is_an_error_and_no_damage() {
 fn a_panicking_sink_ends_all_threads() {
     struct Panics;
     impl Sink for Panics {
-        fn event(&mut self, _: &knockout_trace::Event<'_>) {
+        fn event(&mut self, _: &knockout_trace::TraceEvent<'_>) {
             panic!("on purpose");
         }
     }

@@ -2,7 +2,7 @@
 
 use knockout_trace::meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{
-    Clock, Event, FakeClock, ReadOptions, Recorder, RecorderOptions, Sink, TraceFile, read,
+    Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, Sink, TraceEvent, TraceFile, read,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ type Kept = (char, String, Option<(i64, i64)>);
 #[derive(Default)]
 struct Keep(Vec<Kept>);
 impl Sink for Keep {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         let phase = event.phase.text().chars().next().unwrap_or('?');
         self.0.push((phase, event.symbols.text(event.name).to_owned(), event.span()));
     }
@@ -73,7 +73,7 @@ fn the_file_is_read_back_to_the_nanosecond() {
 }
 
 #[test]
-fn a_full_memory_is_written_between_steps_and_nothing_is_lost() {
+fn full_buffers_are_written_between_steps() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Recorder::new(RecorderOptions { most_records: 1024, ..RecorderOptions::default() });
     let file = TraceFile::create(folder.path(), &recorder, Map::new()).unwrap();
@@ -127,7 +127,7 @@ fn the_meter_keeps_the_steps_of_the_window_and_sums_to_the_wall() {
 }
 
 #[test]
-fn a_batch_made_on_the_spot_is_three_phases_and_a_rest() {
+fn a_batch_made_on_this_thread_is_three_phases_and_a_rest() {
     let clock = Arc::new(FakeClock::new());
     let mut meter =
         Meter::with_clock(&Recorder::off(), Schedule::WholeRun, Arc::clone(&clock) as Arc<dyn Clock>);

@@ -4,7 +4,7 @@ use crate::hostile::ONE;
 use crate::oracle::{Seen, ours};
 use bzip2::write::BzEncoder;
 use flate2::{Compression, write::GzEncoder};
-use knockout_trace::{DamageKind, Outcome, Packing, ReadError};
+use knockout_trace::{DamageKind, Packing, ReadError, ReadOutcome};
 use lzma_rust2::{XzOptions, XzWriter};
 use std::io::{Cursor, Write};
 use zip::write::SimpleFileOptions;
@@ -49,7 +49,7 @@ fn archive(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn outcome(file: &[u8]) -> (Outcome, Vec<Seen>) {
+fn outcome(file: &[u8]) -> (ReadOutcome, Vec<Seen>) {
     let (outcome, events) = ours(file, 1, 64);
     (outcome.expect("a report"), events)
 }
@@ -127,7 +127,7 @@ fn a_long_stream_cut_in_the_middle_gives_the_events_before_the_cut() {
 }
 
 #[test]
-fn one_bit_turned_is_never_silent() {
+fn a_flipped_bit_is_always_reported() {
     let (_, events) = ours(ONE, 1, 64);
     for packing in ALL {
         let whole = packed(packing, ONE);
@@ -151,7 +151,7 @@ fn data_behind_a_gzip_stream_is_reported() {
 }
 
 #[test]
-fn text_out_of_proportion_to_its_packed_bytes_ends_reading() {
+fn text_too_large_for_its_packed_bytes_ends_reading() {
     let spaces = [&ONE[..ONE.len() - 2], &vec![b' '; 80 << 20], b"]}"].concat();
     for packing in [Packing::Zstd, Packing::Bzip2, Packing::Xz] {
         let (outcome, events) = ours(&packed(packing, &spaces), 2, 1 << 20);
@@ -206,7 +206,7 @@ fn an_archive_written_to_a_pipe_has_its_sizes_behind_the_members() {
 }
 
 #[test]
-fn an_archive_without_a_trace_is_not_one() {
+fn an_archive_without_a_trace_is_rejected() {
     let error =
         ours(&archive(&[("a.txt", b"text")], CompressionMethod::Deflated), 1, 64).0.expect_err("no report");
     assert!(

@@ -27,7 +27,7 @@ fn seeds_agree_with_serde_json_in_blocks_of_any_size() {
 }
 
 #[test]
-fn a_text_cut_anywhere_gives_the_events_before_the_cut_and_says_so() {
+fn a_cut_text_gives_the_events_before_the_cut_and_damage() {
     for (name, text) in seeds() {
         let (whole, events) = ours(&text, 1, 1 << 16);
         for cut in 0..text.len() {

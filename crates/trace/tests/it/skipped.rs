@@ -82,7 +82,7 @@ fn a_lost_page_costs_the_events_in_it() {
 }
 
 #[test]
-fn several_places_are_counted() {
+fn several_damaged_ranges_are_counted() {
     let (mut text, starts) = planted();
     for event in [20, 21, 60, 199] {
         text[starts[event] + 40] = b'}';
@@ -98,7 +98,7 @@ fn several_places_are_counted() {
 }
 
 #[test]
-fn a_lost_brace_does_not_swallow_the_next_event() {
+fn a_lost_brace_keeps_the_next_event() {
     let (mut text, starts) = planted();
     let brace = starts[10] - 6;
     assert_eq!(&text[brace..=brace + 1], b"}}");

@@ -1,4 +1,4 @@
-//! Device events of a step as a graph: what each of them waited for before it could start.
+//! Device events of a step as a graph: the dependency that delayed the start of each.
 
 use crate::attribute::gpu::DeviceSpan;
 use crate::collect::Stream;
@@ -125,7 +125,7 @@ impl<'a> Devices<'a> {
 
     /// Returns why an event did not start earlier: the last of its call, the event before it on its stream, and an event of
     /// another stream that a recorded wait names. If all of these are long past, an event of another stream that ended just
-    /// before the start was waited for: PyTorch's profiler does not record such waits unless it is asked to.
+    /// before the start was waited for: PyTorch's profiler does not record such waits by default.
     pub(super) fn cause(&self, index: usize) -> Cause {
         let Some(span) = self.get(index) else { return Cause::Unknown };
         let after = [self.before(index, span.start), self.recorded.get(&index).copied()];

@@ -1,4 +1,4 @@
-//! The critical path of the slowest step: from its end back to its start, always to what had to finish first.
+//! The critical path of the slowest step: from its end back to its start, always to the event that had to finish first.
 //!
 //! On the host the path follows the thread that holds the step. Where that thread waits for the device, the path goes over to the
 //! device event that it waited for: in a synchronisation, in a copy that blocks, or in a launch that blocks because its stream is
@@ -13,7 +13,7 @@ mod walk;
 
 use crate::attribute::Attributed;
 use crate::attribute::lane::Piece;
-use crate::collect::kind::{Kind, Work};
+use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::Side;
 use crate::collect::rules::{Category, Role};
 use crate::findings::{CriticalPath, shares};
@@ -32,7 +32,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
         .iter()
         .filter(|lane| lane.lane != step.lane && lane.side == Side::Host)
         .flat_map(|lane| lane.pieces.iter().copied())
-        // No path should follow a thread that does nothing.
+        // The path never follows an idle thread.
         .filter(|piece| parts.rules.role(piece.category) != Role::Sleep)
         .collect();
     others.sort_by_key(|piece| (piece.to, piece.from, piece.kind));
@@ -45,7 +45,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
         devices: Devices::new(&parts.device_spans, &parts.streams, &parts.waits, &calls),
         waits: &parts.waits,
         doing: &doing,
-        is_copy: &|kind| parts.kinds.get(kind.index()).is_some_and(|kind| kind.work == Work::Memory),
+        is_copy: &|kind| parts.kinds.get(kind.index()).is_some_and(|kind| kind.work == DeviceWork::Memory),
     };
     let is_unattributed = |category: &&Category| category.role == Role::Unattributed;
     let unattributed = parts.rules.categories().iter().find(is_unattributed);
@@ -80,7 +80,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
     })
 }
 
-/// Returns what a host thread does in a piece of its time.
+/// Returns the activity of a host thread in a piece of its time.
 fn doing(parts: &Attributed<'_>, piece: &Piece) -> Doing {
     let Some(kind) = parts.kinds.get(piece.kind.index()) else { return Doing::Work };
     if parts.rules.role(piece.category) == Role::DeviceWait {

@@ -64,7 +64,7 @@ pub(super) fn long_calls<'p>(
 }
 
 /// The end of the path that is still to be followed.
-struct Position<Tell> {
+struct PathEnd<Tell> {
     start: i64,
     now: i64,
     side: Side,
@@ -73,7 +73,7 @@ struct Position<Tell> {
     tell: Tell,
 }
 
-impl<Tell: FnMut(On, i64)> Position<Tell> {
+impl<Tell: FnMut(On, i64)> PathEnd<Tell> {
     /// Goes back to a time and reports the stretch.
     fn back_to(&mut self, time: i64, on: On) {
         let time = time.clamp(self.start, self.now);
@@ -93,7 +93,7 @@ impl Walk<'_> {
     pub(super) fn run(&self, end: i64, tell: impl FnMut(On, i64)) {
         let device = self.devices.by_end.len();
         let mut position =
-            Position { start: self.start, now: end.max(self.start), side: Side::Host, device, tell };
+            PathEnd { start: self.start, now: end.max(self.start), side: Side::Host, device, tell };
         while position.now > self.start {
             match position.side {
                 Side::Host => self.on_host(&mut position),
@@ -102,7 +102,7 @@ impl Walk<'_> {
         }
     }
 
-    fn on_host<Tell: FnMut(On, i64)>(&self, position: &mut Position<Tell>) {
+    fn on_host<Tell: FnMut(On, i64)>(&self, position: &mut PathEnd<Tell>) {
         let now = position.now;
         let index = self.main.partition_point(|piece| piece.from < now);
         let Some(piece) = index.checked_sub(1).and_then(|at| self.main.get(at)).copied() else {
@@ -174,7 +174,7 @@ impl Walk<'_> {
         (piece.to - end <= slack && is_busy).then_some(last)
     }
 
-    fn on_device<Tell: FnMut(On, i64)>(&self, position: &mut Position<Tell>) {
+    fn on_device<Tell: FnMut(On, i64)>(&self, position: &mut PathEnd<Tell>) {
         let Some(span) = self.devices.get(position.device) else {
             position.side = Side::Host;
             return;

@@ -1,13 +1,13 @@
 //! Finds the launch call of every device event: rows of one correlation come together, in file order.
 
-use crate::attribute::lane::Shared;
+use crate::attribute::lane::FileContext;
 use crate::attribute::modules::{ScopeSums, ScopedLanes};
 use crate::attribute::steps::StepTable;
 use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
 use crate::collect::id::{CategoryId, StepId};
-use crate::collect::kind::{Kind, Launch};
-use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
+use crate::collect::kind::{Kind, LaunchKind};
+use crate::collect::record::{Device, Link, NO_CORRELATION, StreamPoint, What};
 use crate::sort::{Helper, Segment, Writer, merge};
 use knockout_base::error::Result;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const MAX_CALLS: usize = 16;
 
 /// The input of joining.
 pub(crate) struct Join<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a FileContext,
     pub(crate) streams: &'a [Stream],
     pub(crate) scoped: &'a ScopedLanes<'a>,
     /// Kept host rows without a correlation or a stream.
@@ -30,7 +30,7 @@ pub(crate) struct Join<'a> {
 /// The result of joining.
 #[derive(Debug)]
 pub(crate) struct Joined {
-    pub(crate) points: Vec<Segment<Point>>,
+    pub(crate) points: Vec<Segment<StreamPoint>>,
     pub(crate) launch: LaunchSums,
     pub(crate) launch_hta: LaunchSums,
     pub(crate) without_call: u64,
@@ -43,9 +43,9 @@ pub(crate) struct Joined {
 }
 
 /// The sums of one thread; they do not depend on which correlations it joined.
-struct State<'a> {
+struct JoinSums<'a> {
     join: &'a Join<'a>,
-    points: Writer<Point>,
+    points: Writer<StreamPoint>,
     whole: LaunchSums,
     hta: LaunchSums,
     without_call: u64,
@@ -96,7 +96,7 @@ impl<'a> Join<'a> {
             groups.entry(segment.group).or_default().push(segment);
         }
         let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
-        let (_, states) = map_in_order(groups, threads, || State::new(self), State::join_rows)?;
+        let (_, states) = map_in_order(groups, threads, || JoinSums::new(self), JoinSums::join_rows)?;
         let mut joined = Joined {
             points: Vec::new(),
             launch: LaunchSums::default(),
@@ -132,8 +132,8 @@ impl<'a> Join<'a> {
         self.kind(row).is_some_and(|kind| kind.is(flag))
     }
 
-    fn launch(&self, row: &Link) -> Launch {
-        self.kind(row).map_or(Launch::No, |kind| kind.launch)
+    fn launch(&self, row: &Link) -> LaunchKind {
+        self.kind(row).map_or(LaunchKind::No, |kind| kind.launch)
     }
 
     /// The stream's number as HTA reads it.
@@ -150,7 +150,7 @@ impl<'a> Join<'a> {
     }
 }
 
-impl<'a> State<'a> {
+impl<'a> JoinSums<'a> {
     fn new(join: &'a Join<'a>) -> Self {
         Self {
             join,
@@ -195,7 +195,7 @@ impl<'a> State<'a> {
         self.compare(rows);
         let host = Few::of(rows.iter().filter(|row| join.stream_number(row) == -1));
         let launches = Few::of(rows.iter().filter(|row| {
-            join.launch(row) != Launch::No || call.is_some_and(|call| call.order == row.order)
+            join.launch(row) != LaunchKind::No || call.is_some_and(|call| call.order == row.order)
         }));
         for row in rows {
             let whole = exact(row) && join.is(row, Kind::DEVICE);
@@ -205,7 +205,7 @@ impl<'a> State<'a> {
             if !whole && kept == 0 {
                 continue;
             }
-            let launched = whole && call.is_some_and(|call| join.launch(call) != Launch::No);
+            let launched = whole && call.is_some_and(|call| join.launch(call) != LaunchKind::No);
             if whole {
                 self.device(row, call);
             }
@@ -218,10 +218,10 @@ impl<'a> State<'a> {
             let queued_hta = kept > 0 && hta.queues;
             for other in launches.iter() {
                 let by_whole = launched && call.is_some_and(|call| call.order == other.order);
-                let by_hta = queued_hta && join.launch(other) != Launch::No;
+                let by_hta = queued_hta && join.launch(other) != LaunchKind::No;
                 let counts = if by_hta { hta.kept(join, other).saturating_mul(kept) } else { 0 };
                 if by_whole || counts > 0 {
-                    self.points.push(Point {
+                    self.points.push(StreamPoint {
                         time: other.start,
                         stream: row.stream,
                         order: row.order,
@@ -241,7 +241,7 @@ impl<'a> State<'a> {
                 starts_hta: if queued_hta { kept } else { 0 },
             };
             let what = What::Device(device);
-            self.points.push(Point { time: row.start, stream: row.stream, order: row.order, what })?;
+            self.points.push(StreamPoint { time: row.start, stream: row.stream, order: row.order, what })?;
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl<'a> State<'a> {
             self.without_call += 1;
             return self.attribute(row, None, None);
         };
-        if self.join.launch(call) != Launch::No {
+        if self.join.launch(call) != LaunchKind::No {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
         }
         self.join.scoped.add_device(&mut self.by_scope, call, row.duration);
@@ -339,8 +339,8 @@ impl HtaGroup {
                 host_kept += 1;
                 group.kept_rows += 1;
                 let launch = join.launch(row);
-                stats |= launch == Launch::Stats;
-                launches |= launch != Launch::No;
+                stats |= launch == LaunchKind::Stats;
+                launches |= launch != LaunchKind::No;
             }
         }
         if join.shared.hta.trimmed {

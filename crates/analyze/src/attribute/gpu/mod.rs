@@ -8,5 +8,5 @@ mod queue;
 mod sweep;
 
 pub(crate) use join::{Join, Joined, LaunchSums};
-pub(crate) use queue::Queue;
-pub(crate) use sweep::{Busy, DeviceSpan, StreamTime, Sweep, Swept};
+pub(crate) use queue::StreamQueue;
+pub(crate) use sweep::{Busy, DeviceSpan, StreamTime, SweepInput, Swept};

@@ -2,7 +2,7 @@
 
 /// One stream's queue, fed by instants in order.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Queue {
+pub(crate) struct StreamQueue {
     length: i64,
     pub(crate) points: u64,
     pub(crate) total: i128,
@@ -15,7 +15,7 @@ pub(crate) struct Queue {
     pub(crate) ties: bool,
 }
 
-impl Queue {
+impl StreamQueue {
     /// At `time`, so many calls were made and so many device events started.
     pub(crate) fn at(&mut self, time: i64, calls: u64, starts: u64) {
         if calls + starts == 0 {

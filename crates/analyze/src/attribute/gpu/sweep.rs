@@ -1,12 +1,12 @@
-//! Goes over device events and launch calls by time, once, for both rules.
+//! Sweeps device events and launch calls in time order, once for both rules.
 
-use super::queue::Queue;
+use super::queue::StreamQueue;
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::{Overlap, Union};
 use crate::collect::Stream;
 use crate::collect::id::{KindId, StreamId};
-use crate::collect::kind::{Kind, Work};
-use crate::collect::record::{Device, Point, What};
+use crate::collect::kind::{DeviceWork, Kind};
+use crate::collect::record::{Device, StreamPoint, What};
 use crate::sort::Merge;
 use knockout_base::error::Result;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::sync::mpsc::sync_channel;
 /// Gaps below this that the host did not cause are the device's own.
 const KERNEL_DELAY_NANOS: i64 = 30_000;
 
-/// Everything the sweep finds, in nanoseconds.
+/// The result of the sweep, in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Swept {
     pub(crate) exact: ExactTime,
@@ -26,7 +26,7 @@ pub(crate) struct Swept {
 #[derive(Debug, Default)]
 pub(crate) struct ExactTime {
     pub(crate) busy: Busy,
-    /// By [`Work`]: number and sum.
+    /// By [`DeviceWork`]: number and sum.
     pub(crate) by_type: [(u64, i128); 4],
     pub(crate) streams: BTreeMap<Option<StreamId>, StreamTime>,
 }
@@ -50,15 +50,15 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    fn add(&mut self, work: Work, start: i64, end: i64) {
+    fn add(&mut self, work: DeviceWork, start: i64, end: i64) {
         self.all.add(start, end);
         match work {
-            Work::Computation => self.overlap.add(&mut self.compute, &self.communication, start, end),
-            Work::Communication => self.overlap.add(&mut self.communication, &self.compute, start, end),
-            Work::Memory => {
+            DeviceWork::Computation => self.overlap.add(&mut self.compute, &self.communication, start, end),
+            DeviceWork::Communication => self.overlap.add(&mut self.communication, &self.compute, start, end),
+            DeviceWork::Memory => {
                 self.memory.add(start, end);
             }
-            Work::Other => {}
+            DeviceWork::Other => {}
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) struct StreamTime {
     pub(crate) idle: [i128; 3],
     pub(crate) gaps: [u64; 3],
     pub(crate) equal_starts: u64,
-    pub(crate) queue: Queue,
+    pub(crate) queue: StreamQueue,
 }
 
 impl StreamTime {
@@ -92,7 +92,7 @@ impl StreamTime {
     }
 }
 
-/// A device event as others want to see it: start, end, kind, stream and start of its call.
+/// A device event for other modules: start, end, kind, stream and start of its call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceSpan {
     pub(crate) start: i64,
@@ -104,7 +104,7 @@ pub(crate) struct DeviceSpan {
 
 /// The input of the sweep.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sweep<'a> {
+pub(crate) struct SweepInput<'a> {
     pub(crate) kinds: &'a [Kind],
     pub(crate) streams: &'a [Stream],
     pub(crate) hta: &'a Hta,
@@ -114,12 +114,12 @@ pub(crate) struct Sweep<'a> {
 const LOT: usize = 4096;
 const LOTS_WAITING: usize = 4;
 
-impl Sweep<'_> {
-    /// Goes over all points; every exact device event is also shown to `see`. The two rules know nothing of each
+impl SweepInput<'_> {
+    /// Goes over all points; every exact device event is also shown to `see`. The two rules are independent of each
     /// other, so a second thread takes HTA's.
     pub(crate) fn run(
         &self,
-        points: Merge<Point>,
+        points: Merge<StreamPoint>,
         threads: usize,
         see: impl FnMut(&DeviceSpan),
     ) -> Result<Swept> {
@@ -130,7 +130,7 @@ impl Sweep<'_> {
             return Ok(Swept { exact: exact.out, hta: rounded.finish() });
         }
         std::thread::scope(|scope| {
-            let (full, lots) = sync_channel::<Vec<Point>>(LOTS_WAITING);
+            let (full, lots) = sync_channel::<Vec<StreamPoint>>(LOTS_WAITING);
             let other = scope.spawn(move || {
                 lots.iter().flatten().for_each(|point| rounded.point(&point));
                 rounded.finish()
@@ -153,7 +153,7 @@ impl Sweep<'_> {
 
 /// The exact rule.
 struct Exact<'a> {
-    sweep: Sweep<'a>,
+    sweep: SweepInput<'a>,
     out: ExactTime,
     /// The instant being collected, with its calls and starts by stream.
     now: Option<i64>,
@@ -164,9 +164,9 @@ impl Exact<'_> {
     /// Goes over all points; those that matter to HTA's rule are handed on.
     fn go_over(
         &mut self,
-        mut points: Merge<Point>,
+        mut points: Merge<StreamPoint>,
         mut see: impl FnMut(&DeviceSpan),
-        mut hand_on: impl FnMut(&Point),
+        mut hand_on: impl FnMut(&StreamPoint),
     ) -> Result<()> {
         while let Some(point) = points.next()? {
             if self.now != Some(point.time) {
@@ -212,7 +212,7 @@ impl Exact<'_> {
         }
     }
 
-    fn device(&mut self, point: &Point, device: &Device) {
+    fn device(&mut self, point: &StreamPoint, device: &Device) {
         let Some(kind) = self.sweep.kinds.get(device.kind.index()) else { return };
         let (start, end) = (point.time, point.time.saturating_add(device.duration));
         self.out.busy.add(kind.work, start, end);
@@ -244,7 +244,7 @@ impl Exact<'_> {
 
 /// HTA's rule, by HTA's clock.
 struct Rounded<'a> {
-    sweep: Sweep<'a>,
+    sweep: SweepInput<'a>,
     out: HtaTime,
     /// The instant being collected.
     now: Option<i64>,
@@ -256,7 +256,7 @@ struct Rounded<'a> {
 struct HtaRow {
     order: u64,
     end: i64,
-    work: Work,
+    work: DeviceWork,
     idle: bool,
     stream: i64,
     kept: u32,
@@ -264,11 +264,11 @@ struct HtaRow {
 }
 
 impl<'a> Rounded<'a> {
-    fn new(sweep: Sweep<'a>) -> Self {
+    fn new(sweep: SweepInput<'a>) -> Self {
         Self { sweep, out: HtaTime::default(), now: None, rows: Vec::new(), at_once: BTreeMap::new() }
     }
 
-    fn point(&mut self, point: &Point) {
+    fn point(&mut self, point: &StreamPoint) {
         let now = self.sweep.hta.start(point.time);
         if self.now != Some(now) {
             self.close();
@@ -282,7 +282,7 @@ impl<'a> Rounded<'a> {
         }
     }
 
-    fn device(&mut self, point: &Point, device: &Device, stream: i64) {
+    fn device(&mut self, point: &StreamPoint, device: &Device, stream: i64) {
         let Some(kind) = self.sweep.kinds.get(device.kind.index()) else { return };
         if device.starts_hta > 0 {
             self.at_once.entry(stream).or_default().1 += u64::from(device.starts_hta);

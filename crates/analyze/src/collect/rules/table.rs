@@ -1,6 +1,6 @@
 //! Rules that assign events to categories, read from TOML.
 //!
-//! A rule sees one event's name and `cat`. The call tree of a lane adds what encloses the event.
+//! A rule matches the name and `cat` of one event. The call tree of a lane adds the enclosing events.
 
 use super::words;
 use crate::collect::id::CategoryId;
@@ -18,7 +18,7 @@ const WHOLE_FILE: &str = "a rule file has `version = 1`, [[rule]] entries and [o
 #[derive(Debug, Clone)]
 pub struct Rules {
     name: String,
-    list: Vec<Rule>,
+    list: Vec<CategoryRule>,
     categories: Vec<Category>,
     otherwise: BTreeMap<String, CategoryId>,
     fallback: CategoryId,
@@ -79,14 +79,14 @@ impl Role {
         matches!(self, Self::Sleep | Self::Idle)
     }
 
-    /// Whether nothing is done in it.
+    /// Whether it is idle time.
     pub fn is_wait(self) -> bool {
         self.is_asleep() || matches!(self, Self::DeviceWait | Self::Synchronisation)
     }
 }
 
 #[derive(Debug, Clone)]
-struct Rule {
+struct CategoryRule {
     category: CategoryId,
     claims: Claims,
     cats: Vec<String>,
@@ -174,7 +174,7 @@ impl LaneKind {
     }
 }
 
-/// How far a rule reaches.
+/// Scope of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Claims {
@@ -385,7 +385,7 @@ impl Rules {
         CategoryId::from_index(index)
     }
 
-    fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {
+    fn rule(&mut self, entry: &RuleEntry) -> Result<CategoryRule, String> {
         if entry.words.is_empty() && entry.begins.is_empty() && entry.cats.is_empty() {
             return Err(
                 "a rule needs `words`, `begins` or `cats`; without them it would take every event".to_owned()
@@ -399,7 +399,7 @@ impl Rules {
             not_inside.push(CategoryId::from_index(index));
         }
         let lower = |cats: &[String]| cats.iter().map(|cat| cat.to_lowercase()).collect();
-        Ok(Rule {
+        Ok(CategoryRule {
             category: self.category(&entry.category, Some(entry.device))?,
             claims: entry.claims,
             cats: lower(&entry.cats),
@@ -443,7 +443,7 @@ fn phrases(list: &[String]) -> Result<Vec<Vec<String>>, String> {
     list.iter().map(cut).collect()
 }
 
-impl Rule {
+impl CategoryRule {
     fn matches(&self, cat: &str, name: &[String], origin: EventOrigin) -> bool {
         (self.cats.is_empty() || self.cats.iter().any(|own| own == cat))
             && !self.not_cats.iter().any(|other| other == cat)

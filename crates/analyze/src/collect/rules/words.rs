@@ -1,4 +1,4 @@
-//! Names as words: the difference between `gin` and `engine`.
+//! Splits names into words, so that `gin` does not match `engine`.
 
 /// Returns the words of a name in lower case: cut at everything except letters and digits, and where a capital begins a
 /// new word (`MSELossBackward0` is `mse loss backward 0`).

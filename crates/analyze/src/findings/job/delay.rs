@@ -1,16 +1,16 @@
-//! The reason why a rank arrives late: what it spends more time in than the others before a collective.
+//! The reason why a rank arrives late: the work on which it spends more time than the others before a collective.
 
 use crate::collect::rules::Role;
 use crate::findings::finding::{Delay, DelayCause};
-use crate::findings::{FileFindings, Share, StepFindings};
+use crate::findings::{FileFindings, StepFindings, TimeShare};
 use knockout_base::stats::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A cause explains at least this part of the delay; smaller ones are not named.
 const EXPLAINS: f64 = 0.25;
 
-/// Returns what explains most of a rank's delay in some steps, by their index; `None` where nothing explains a quarter of `delay_us`
-/// per step.
+/// Returns the cause of most of a rank's delay in the steps of these indices; `None` without a cause of at least a quarter of
+/// `delay_us` per step.
 pub(super) fn of(
     files: &[FileFindings],
     corrections: &[i64],
@@ -38,7 +38,7 @@ pub(super) fn of(
         let correction = corrections.get(late).copied().unwrap_or(0);
         let late_start = begin(own, step, correction) - median(&begins).unwrap_or(0.0);
         *sums.entry(DelayCause::LateStart).or_default() += late_start;
-        let works = |row: &&Share| {
+        let works = |row: &&TimeShare| {
             let role = own.role_of(&row.name);
             !role.is_wait() && role != Role::Communication
         };
@@ -57,7 +57,7 @@ pub(super) fn of(
     (delay.us > EXPLAINS * delay_us).then_some(delay)
 }
 
-fn us_of(rows: &[Share], name: &str) -> f64 {
+fn us_of(rows: &[TimeShare], name: &str) -> f64 {
     rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.us)
 }
 

@@ -32,12 +32,13 @@ pub(super) struct Matches {
     pub(super) unmatched: u64,
 }
 
-type Class<'a> = BTreeMap<usize, Vec<&'a CollectiveRow>>;
+/// Collectives of one group and operation, by the index of their file.
+type CollectivesByFile<'a> = BTreeMap<usize, Vec<&'a CollectiveRow>>;
 
 /// Matches the collectives of all files. Events of one group and operation whose numbers differ between the ranks are not matched,
 /// unless the trace numbers them.
 pub(super) fn matches(files: &[FileFindings]) -> Matches {
-    let mut classes: BTreeMap<(Arc<str>, CollectiveKind), Class<'_>> = BTreeMap::new();
+    let mut classes: BTreeMap<(Arc<str>, CollectiveKind), CollectivesByFile<'_>> = BTreeMap::new();
     let mut out = Matches::default();
     for (index, file) in files.iter().enumerate() {
         out.unmatched += file.collectives.left_out;
@@ -62,7 +63,7 @@ pub(super) fn matches(files: &[FileFindings]) -> Matches {
 }
 
 /// Rows that belong together, each with its file.
-fn columns<'a>(class: &Class<'a>) -> Vec<Vec<(usize, &'a CollectiveRow)>> {
+fn columns<'a>(class: &CollectivesByFile<'a>) -> Vec<Vec<(usize, &'a CollectiveRow)>> {
     let is_numbered = class.values().flatten().all(|row| row.sequence.is_some() && !row.group.is_empty());
     let counts: Vec<usize> = class.values().map(Vec::len).collect();
     let is_even = counts.windows(2).all(|pair| pair.first() == pair.last());

@@ -1,4 +1,4 @@
-//! Several ranks as one job: collectives matched across ranks, who arrives last, who waits, and why.
+//! Several ranks as one job: collectives matched across ranks, the rank that arrives last, the ranks that wait, and the cause.
 
 mod clock;
 mod delay;
@@ -8,7 +8,7 @@ pub use clock::ClockOffset;
 
 use crate::findings::FileFindings;
 use crate::findings::collective::CollectiveKind;
-use crate::findings::finding::{Source, TraceFinding};
+use crate::findings::finding::{FindingSource, TraceFinding};
 use knockout_base::stats::{median, share, us};
 use matching::Matched;
 use serde::Serialize;
@@ -226,7 +226,7 @@ impl Job {
     pub(crate) fn bind(&self, files: &mut [FileFindings]) {
         let Some(TraceFinding::LastToArrive { source, .. }) = &self.finding else { return };
         for (file, row) in files.iter_mut().zip(&self.ranks) {
-            if Source::of(row.rank, &row.file) != *source {
+            if FindingSource::of(row.rank, &row.file) != *source {
                 file.bound.wait_for(source, row.wait_us, file.steps.len());
             }
         }
@@ -262,7 +262,7 @@ impl Job {
         let in_steps: BTreeSet<usize> =
             late.filter_map(|found| step_at(own, found.latest + correction)).collect();
         Some(TraceFinding::LastToArrive {
-            source: Source::of(row.rank, &row.file),
+            source: FindingSource::of(row.rank, &row.file),
             last_in: row.last_in,
             collectives: self.collectives,
             wait_us,

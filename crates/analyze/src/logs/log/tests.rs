@@ -50,7 +50,7 @@ fn near(value: Option<f64>, expected: f64) -> bool {
 }
 
 #[test]
-fn bars_are_told_apart_and_pauses_do_not_count() {
+fn bars_are_separate_and_pauses_do_not_count() {
     let log = read(&lightning(2)).unwrap();
     let bars: Vec<(&str, Option<u64>)> = log.rows.iter().map(|row| (row.bar.as_str(), row.epoch)).collect();
     assert_eq!(
@@ -74,7 +74,7 @@ fn bars_are_told_apart_and_pauses_do_not_count() {
 }
 
 #[test]
-fn an_average_of_the_last_twenty_is_taken_apart() {
+fn an_average_of_the_last_twenty_has_its_parts() {
     let log = read(&lightning(1)).unwrap();
     let [average] = log.averages.as_slice() else { panic!("{:?}", log.averages) };
     assert_eq!(average.count, 20);
@@ -97,7 +97,7 @@ fn pieces_of_any_size_give_the_same() {
 }
 
 #[test]
-fn labelled_ranks_are_apart() {
+fn labelled_ranks_are_separate() {
     let mut text = String::new();
     for count in 0..=60_u64 {
         for (rank, step) in [(0, 0.5), (1, 1.0)] {
@@ -111,7 +111,7 @@ fn labelled_ranks_are_apart() {
 }
 
 #[test]
-fn ranks_without_labels_are_apart_when_they_cannot_be_one() {
+fn ranks_without_labels_are_separate_when_they_cannot_be_one() {
     let mut text = String::new();
     for count in 5..=60_u64 {
         write!(text, "\r{}", line("Epoch 0", count, 60, count as f64)).unwrap();
@@ -138,7 +138,7 @@ fn a_bar_that_begins_again_is_another_one() {
 }
 
 #[test]
-fn a_single_line_gives_a_rate_that_says_what_is_in_it() {
+fn a_single_line_gives_a_rate_with_a_note() {
     let rows = read(&line("Epoch 0", 100, 100, 50.0)).unwrap().rows;
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert!(near(row.it_per_s, 2.0) && row.warmup == 0 && row.count == 100, "{row:?}");
@@ -175,7 +175,7 @@ fn validation_in_the_middle_of_an_epoch_is_left_out() {
 }
 
 #[test]
-fn lists_in_reports_are_taken_apart() {
+fn lists_in_reports_have_their_parts() {
     let report =
         "Last 20 it/s measurements (a):\n  1\t2.00\n  2\t2.10\n  3\t1.00\n  4\t1.00\n  5\t2.05\nend\n";
     let log = read(report).unwrap();

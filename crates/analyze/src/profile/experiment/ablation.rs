@@ -11,12 +11,12 @@ pub struct SwitchRuns {
     /// The model without any, measured in the same way as with them.
     pub baseline: RunProfile,
     /// Each change with its own measurement.
-    pub switches: Vec<Switch>,
+    pub switches: Vec<SwitchResult>,
 }
 
 /// A change that could make training faster.
 #[derive(Debug, Clone)]
-pub struct Switch {
+pub struct SwitchResult {
     /// Its name in tables.
     pub name: String,
     /// Overrides that turn it on.
@@ -38,7 +38,7 @@ pub enum SwitchOutcome {
 
 /// All switches of one model.
 #[derive(Debug, Clone, Serialize)]
-pub struct Ablation {
+pub struct ModelAblation {
     /// Name of the model.
     pub model: String,
     /// Wall time of a sample without any switch, in a full step.
@@ -81,7 +81,7 @@ pub struct Tried {
     pub cpu_gain: Estimate,
     /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
-    /// Whether it makes steps faster, as far as the interval of the gain tells.
+    /// Effect of the switch on the time of a step.
     #[serde(rename = "verdict")]
     pub effect: Effect,
 }
@@ -114,13 +114,13 @@ impl Effect {
     }
 }
 
-impl Ablation {
+impl ModelAblation {
     pub(super) fn of(runs: SwitchRuns, rounds: u64) -> Self {
         let SwitchRuns { baseline, switches } = runs;
         let without = Rounds::of(&baseline, rounds).sample();
         let cpu_without = Rounds::of(&baseline, rounds).cpu_sample();
         let (mut tried, mut not_applicable) = (Vec::new(), Vec::new());
-        for Switch { name, keys, note, outcome } in switches {
+        for SwitchResult { name, keys, note, outcome } in switches {
             match outcome {
                 SwitchOutcome::NotApplicable(reason) => not_applicable.push((name, reason)),
                 SwitchOutcome::Measured(profile) => {

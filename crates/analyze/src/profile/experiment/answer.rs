@@ -1,9 +1,9 @@
-//! Questions that the figures answer: each with its figure, the threshold it was held against, and the answer. Values only:
+//! Questions about an experiment: each with its figure, its threshold and its answer. Values only:
 //! the sentences are written in `knockout-report`.
 
 use knockout_base::stats::Estimate;
 
-/// A question with what was measured.
+/// A question and the measured figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     /// Does making batches hold the model back? Its share of a full step.

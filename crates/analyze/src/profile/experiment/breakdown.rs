@@ -1,4 +1,4 @@
-//! A full step as a tree: the whole, what it is made of, and the largest layers of each phase.
+//! A full step as a tree: the step, its phases, and the largest layers of each phase.
 
 use super::cell::CellFindings;
 use crate::profile::run::{PhaseRow, RunProfile};

@@ -1,6 +1,6 @@
 //! Makes the findings of an experiment from the profiles of its cells.
 
-use super::ablation::{Ablation, SwitchRuns};
+use super::ablation::{ModelAblation, SwitchRuns};
 use super::breakdown::Breakdown;
 use super::cell::{CellFindings, ranks_text};
 use super::decompose::Decomposition;
@@ -44,7 +44,7 @@ impl Experiment {
             breakdown: Vec::new(),
             ranks: rank_scalings(&cells, rounds),
             recording: Vec::new(),
-            ablation: switches.into_iter().map(|runs| Ablation::of(runs, rounds)).collect(),
+            ablation: switches.into_iter().map(|runs| ModelAblation::of(runs, rounds)).collect(),
             answers: Vec::new(),
             findings: Vec::new(),
             next_steps: Vec::new(),

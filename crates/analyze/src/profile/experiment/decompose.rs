@@ -1,5 +1,5 @@
-//! Where a full step's time goes, found out in two independent ways: by the phases inside the full run, and by what each mode
-//! takes longer than the one before it. Where they disagree by more than their spread, one of them is wrong.
+//! Where a full step's time goes, measured in two independent ways: by the phases inside the full run, and by the differences
+//! between modes. Where they disagree by more than their spread, one of them is wrong.
 
 use super::cell::{CellFindings, Rounds};
 use knockout_base::stats::Estimate;
@@ -48,8 +48,8 @@ pub struct Component {
     pub agrees: bool,
 }
 
-/// How a part is found out.
-struct Recipe {
+/// Phases and modes that define a part.
+struct PartDefinition {
     name: &'static str,
     /// The difference it is measured by, in words.
     modes: &'static str,
@@ -59,7 +59,7 @@ struct Recipe {
     belongs: fn(Option<StepPhase>) -> bool,
 }
 
-/// The second way.
+/// Measurement of a part by modes.
 enum By {
     /// The part's own phases in the data mode: that mode runs nothing else, so modes cannot separate its two parts.
     Data,
@@ -67,15 +67,15 @@ enum By {
     Difference(&'static str, &'static str),
 }
 
-const RECIPES: [Recipe; 5] = [
-    Recipe {
+const RECIPES: [PartDefinition; 5] = [
+    PartDefinition {
         name: DATA,
         modes: "data",
         by: By::Data,
         belongs: |phase| phase.is_some_and(|phase| BATCHES.contains(&phase)),
     },
     // Whatever is in no other part is in the loop around them, which the data mode runs too.
-    Recipe {
+    PartDefinition {
         name: "loop and untracked",
         modes: "data",
         by: By::Data,
@@ -85,19 +85,19 @@ const RECIPES: [Recipe; 5] = [
             })
         },
     },
-    Recipe {
+    PartDefinition {
         name: "forward and loss",
         modes: "forward - data",
         by: By::Difference("forward", "data"),
         belongs: |phase| phase.is_some_and(|phase| FORWARD.contains(&phase)),
     },
-    Recipe {
+    PartDefinition {
         name: "backward",
         modes: "backward - forward",
         by: By::Difference("backward", "forward"),
         belongs: |phase| phase.is_some_and(|phase| BACKWARD.contains(&phase)),
     },
-    Recipe {
+    PartDefinition {
         name: UPDATING,
         modes: "full - backward",
         by: By::Difference("full", "backward"),
@@ -124,7 +124,7 @@ impl Decomposition {
         };
         let step_s = Estimate::of(&step);
         let mut components = Vec::new();
-        for Recipe { name, modes, by, belongs } in RECIPES {
+        for PartDefinition { name, modes, by, belongs } in RECIPES {
             let is_in = |name: &str| belongs(StepPhase::from_name(name));
             let phases = full.phases(is_in);
             let difference: Vec<f64> = match by {

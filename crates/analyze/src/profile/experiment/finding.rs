@@ -120,7 +120,7 @@ impl ExperimentFinding {
     }
 }
 
-/// Something worth doing after an experiment.
+/// A next step after an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextStep {
     /// Turn a switch on.
@@ -151,7 +151,7 @@ pub enum NextStep {
         model: String,
         /// Share of making batches.
         share: f64,
-        /// How many times as fast a step would be with batches for nothing.
+        /// Factor by which a step would be faster without the time to make batches.
         bound: f64,
         /// Whether it is worth work.
         is_worth_it: bool,

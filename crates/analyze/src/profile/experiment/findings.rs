@@ -1,6 +1,6 @@
-//! The experiment as a whole: the document every report is a rendering of.
+//! The findings of an experiment, which every report renders.
 
-use super::ablation::Ablation;
+use super::ablation::ModelAblation;
 use super::answer::Answer;
 use super::breakdown::Breakdown;
 use super::cell::CellFindings;
@@ -45,7 +45,7 @@ pub enum ExperimentWarning {
     Crowded(Crowd),
 }
 
-/// The findings of an experiment. Times are seconds. What needs words (cells' profiles, findings, answers, warnings) is not
+/// The findings of an experiment. Times are seconds. Fields with sentences (profiles, findings, answers, warnings) are not
 /// serialised here: `knockout-report` makes the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Experiment {
@@ -64,7 +64,7 @@ pub struct Experiment {
     /// Every cell.
     #[serde(skip)]
     pub cells: Vec<CellFindings>,
-    /// Cells that differ in one thing, beside each other.
+    /// Pairs of cells that differ in one setting.
     pub ratios: Vec<CellRatio>,
     /// Where a full step goes, by model.
     pub decomposition: Vec<Decomposition>,
@@ -75,7 +75,7 @@ pub struct Experiment {
     /// Cost of recording, by model.
     pub recording: Vec<RecordingCost>,
     /// Switches that were tried, by model.
-    pub ablation: Vec<Ablation>,
+    pub ablation: Vec<ModelAblation>,
     /// Questions the figures answer.
     #[serde(skip)]
     pub answers: Vec<Answer>,
@@ -98,7 +98,7 @@ impl Experiment {
         })
     }
 
-    /// The recorded cell of a model: the one that knows layers.
+    /// The recorded cell of a model, which has times of layers.
     pub fn recorded(&self, model: &str) -> Option<&CellFindings> {
         self.cells.iter().find(|cell| cell.recorded && cell.model == model)
     }

@@ -1,4 +1,4 @@
-//! Decides what stands out in an experiment, which questions its figures answer, and what to do next.
+//! Findings of an experiment, answers to its questions, and next steps.
 
 use super::ablation::Effect;
 use super::answer::{Answer, Question};
@@ -57,7 +57,7 @@ fn noise(experiment: &Experiment) -> f64 {
     cells.map(|cell| relative_iqr(&cell.rounds)).fold(0.0, f64::max)
 }
 
-/// Returns what stands out.
+/// Returns the findings.
 pub(super) fn findings(experiment: &Experiment) -> Vec<ExperimentFinding> {
     let mut out = Vec::new();
     for parts in &experiment.decomposition {
@@ -119,7 +119,7 @@ fn largest(parts: &Decomposition) -> Option<ExperimentFinding> {
 }
 
 fn disagreements(parts: &Decomposition) -> impl Iterator<Item = ExperimentFinding> + '_ {
-    // Of few rounds there is no spread to be beyond: on a busy machine three may well err to the same side.
+    // Of few rounds there is no spread to be beyond: on a busy machine three may well deviate in the same direction.
     let is_sure = |component: &&Component| !component.agrees && component.disagreement_s.is_interval();
     parts.components.iter().filter(is_sure).map(|component| ExperimentFinding::Disagreement {
         model: parts.name.clone(),
@@ -152,7 +152,7 @@ fn difference_of_models(experiment: &Experiment) -> Option<ExperimentFinding> {
     })
 }
 
-/// Returns what to do, the most promising first.
+/// Returns the next steps, the most promising first.
 pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
     let mut out = Vec::new();
     for ablation in &experiment.ablation {
@@ -173,7 +173,7 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
             share: layer.share,
             bound: share(1.0, 1.0 - layer.share),
         }));
-        // Where the two ways disagree one of them is wrong: nothing to rest advice on.
+        // Where the two ways disagree one of them is wrong: no advice is given.
         let data = parts.component(decompose::DATA).filter(|data| data.agrees);
         out.extend(data.map(|data| NextStep::DataPipeline {
             model: parts.model.clone(),

@@ -2,8 +2,8 @@
 //! same batches on the same machine at the same time.
 //!
 //! Every figure is taken per round: the mean over a round's steps, so that nothing is left out. Rounds of different cells
-//! are paired, so that what disturbs the machine for a while disturbs all alike; the median over rounds stands for them, and
-//! the interval is where it would lie had other rounds been measured. Knows neither models nor files.
+//! are paired, so that a disturbance of the machine affects all alike. A figure is the median over rounds,
+//! with a confidence interval over rounds. Independent of models and files.
 
 mod ablation;
 mod answer;
@@ -17,14 +17,14 @@ mod judge;
 mod ranks;
 mod ratio;
 
-pub use ablation::{Ablation, Effect, RankedBy, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use ablation::{Effect, ModelAblation, RankedBy, SwitchOutcome, SwitchResult, SwitchRuns, Tried};
 pub use answer::{Answer, Question};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decompose::{Component, Decomposition};
 pub use finding::{ExperimentFinding, NextStep};
 pub use findings::{Crowd, Experiment, ExperimentPlan, ExperimentWarning};
-pub use ranks::{RankRow, RankScaling};
+pub use ranks::{RankScaling, ScalingRow};
 pub use ratio::{CellRatio, RecordingCost};
 
 /// Version of the document of `experiment`; grows when a key changes its meaning.

@@ -15,12 +15,12 @@ pub struct RankScaling {
     /// Name of the mode.
     pub mode: String,
     /// By the number of ranks, in the order given; the others are compared with the first.
-    pub rows: Vec<RankRow>,
+    pub rows: Vec<ScalingRow>,
 }
 
 /// The steps on one number of ranks.
 #[derive(Debug, Clone, Serialize)]
-pub struct RankRow {
+pub struct ScalingRow {
     /// Number of ranks.
     pub world: u64,
     /// Samples per second of wall time, of all ranks together.
@@ -45,7 +45,7 @@ impl RankScaling {
         let row = |cell: &&CellFindings| {
             let by_round = Rounds::of(&cell.profile, rounds);
             let rates: Vec<f64> = by_round.sample().iter().map(|seconds| share(1.0, *seconds)).collect();
-            RankRow {
+            ScalingRow {
                 world: cell.world,
                 samples_per_s: Estimate::of(&rates),
                 cpu_s_per_sample: cell.cpu_s_per_sample,
@@ -66,7 +66,7 @@ impl RankScaling {
     }
 
     /// The number of ranks that was fastest.
-    pub(super) fn fastest(&self) -> Option<&RankRow> {
+    pub(super) fn fastest(&self) -> Option<&ScalingRow> {
         self.rows.iter().max_by(|a, b| a.speedup.median.total_cmp(&b.speedup.median))
     }
 }

@@ -1,10 +1,10 @@
-//! How many times as long one cell takes as another.
+//! Ratios of the times of two cells.
 
 use super::cell::{CellFindings, Rounds};
 use knockout_base::stats::Estimate;
 use serde::Serialize;
 
-/// Two cells that differ in one thing on purpose.
+/// Two cells that differ in one setting.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellRatio {
     /// The condition that differs on purpose: `model`, `processor` or `world`.

@@ -3,15 +3,15 @@
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::judge;
-use super::profile::{PerStep, PhaseRow, RunProfile, Spread};
+use super::profile::{PerStep, PhaseRow, RunProfile, StepSpread};
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::{quantile, share};
 use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
 
 const NANOS: f64 = 1e9;
 
-/// Nanoseconds of one thing in each step.
-struct Column {
+/// A named duration of each step, in nanoseconds.
+struct StepNanos {
     name: String,
     nanos: Vec<u64>,
     rss_bytes: Option<u64>,
@@ -31,15 +31,15 @@ impl RunProfile {
         let samples: u64 = per_step.samples.iter().sum();
         let wall = sum(&per_step.wall_nanos);
         let wall_s_per_step = wall / NANOS / steps;
-        let row = |column: Column| PhaseRow {
+        let row = |column: StepNanos| PhaseRow {
             wall_s: sum(&column.nanos) / NANOS / steps,
             share: share(sum(&column.nanos), wall),
             wall_s_per_sample: share(sum(&column.nanos) / NANOS, samples as f64),
-            spread: Spread::of(&column.nanos),
+            spread: StepSpread::of(&column.nanos),
             name: column.name,
             rss_bytes: column.rss_bytes,
         };
-        let parts = log.parts.iter().map(|(name, nanos)| Column {
+        let parts = log.parts.iter().map(|(name, nanos)| StepNanos {
             name: name.clone(),
             nanos: nanos.clone(),
             rss_bytes: None,
@@ -59,7 +59,7 @@ impl RunProfile {
             cpu_s_per_step: sum(&per_step.cpu_nanos) / NANOS / steps,
             wall_s_per_sample: share(wall / NANOS, samples as f64),
             samples_per_s: share(samples as f64, wall / NANOS),
-            step: Spread::of(&per_step.wall_nanos),
+            step: StepSpread::of(&per_step.wall_nanos),
             phases: phase_columns(&log.steps).into_iter().map(row).collect(),
             parts: parts.map(row).collect(),
             background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
@@ -74,14 +74,14 @@ impl RunProfile {
         Ok(profile)
     }
 
-    /// Adds the process's own peak, which sees what samples after phases miss.
+    /// Adds the peak of the process, which samples after phases may miss.
     #[must_use]
     pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
         self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
         self
     }
 
-    /// Derives what stands out from the figures.
+    /// Derives the findings from the figures.
     pub(super) fn judge(&mut self) {
         self.findings = judge::findings(self);
         self.warnings = judge::warnings(self);
@@ -114,7 +114,7 @@ impl PerStep {
     }
 }
 
-impl Spread {
+impl StepSpread {
     fn of(nanos: &[u64]) -> Self {
         let seconds: Vec<f64> = nanos.iter().map(|nanos| *nanos as f64 / NANOS).collect();
         let at = |share| quantile(&seconds, share).unwrap_or(0.0);
@@ -137,17 +137,17 @@ fn sum(nanos: &[u64]) -> f64 {
 }
 
 /// The phases that took time, in their order, then what is in none.
-fn phase_columns(steps: &[StepTimes]) -> Vec<Column> {
+fn phase_columns(steps: &[StepTimes]) -> Vec<StepNanos> {
     let mut out = columns(steps, |step| &step.phases);
     let nanos = steps.iter().map(StepTimes::untracked_nanos).collect();
-    out.push(Column { name: StepPhase::UNTRACKED.to_owned(), nanos, rss_bytes: None });
+    out.push(StepNanos { name: StepPhase::UNTRACKED.to_owned(), nanos, rss_bytes: None });
     out
 }
 
-fn columns(steps: &[StepTimes], by_phase: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<Column> {
+fn columns(steps: &[StepTimes], by_phase: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<StepNanos> {
     let at =
         |values: &[u64; StepPhase::COUNT], phase: StepPhase| values.get(phase as usize).copied().unwrap_or(0);
-    let column = |phase: StepPhase| Column {
+    let column = |phase: StepPhase| StepNanos {
         name: phase.name().to_owned(),
         nanos: steps.iter().map(|step| at(by_phase(step), phase)).collect(),
         rss_bytes: steps.iter().map(|step| at(&step.rss_bytes, phase)).max().filter(|bytes| *bytes > 0),

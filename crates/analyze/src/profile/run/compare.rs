@@ -1,19 +1,19 @@
-//! Two runs beside each other. Conditions come first: where they are unlike there is no ratio, unless the difference is
-//! what the comparison is about.
+//! Comparison of two runs. Under different conditions there is no ratio, unless the caller declares the difference as
+//! intended.
 
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::finding::RunWarning;
 use super::profile::{PerStep, RunProfile};
 use knockout_base::error::{Error, Result};
-use knockout_base::stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
+use knockout_base::stats::{DifferingCondition, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Kind of quantity in a row.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
+pub enum RunQuantity {
     /// Wall time of the step, median over steps; `--fail-above` tests it.
     Step,
     /// Time of a phase, mean over steps.
@@ -23,11 +23,11 @@ pub enum About {
 }
 
 /// One quantity in both runs.
-pub type Row = knockout_base::stats::Row<About>;
+pub type RunRow = knockout_base::stats::ComparisonRow<RunQuantity>;
 
 /// A reason to distrust a comparison of runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ComparisonWarning {
+pub enum RunComparisonWarning {
     /// A warning of the first run.
     OfA(RunWarning),
     /// A warning of the second run.
@@ -47,23 +47,23 @@ pub struct RunComparison {
     pub a: String,
     /// Name of the second run.
     pub b: String,
-    /// Everything that could make times differ by itself is equal, or was declared to be the point.
+    /// Everything that could make times differ by itself is equal, or was declared as intended.
     pub comparable: bool,
     /// Conditions that differ.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<DifferingCondition>,
     /// Of these, the ones that forbid a comparison.
     pub unlike: Vec<String>,
     /// Of these, the ones that were declared.
     pub varied: Vec<String>,
     /// The step, CPU time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RunRow>,
     /// Rows per iteration: batches of unlike size make these unlike.
-    pub iterations: Vec<Row>,
+    pub iterations: Vec<RunRow>,
     /// Conditions of both.
     pub conditions: (Conditions, Conditions),
     /// Reasons to distrust the figures.
     #[serde(skip)]
-    pub warnings: Vec<ComparisonWarning>,
+    pub warnings: Vec<RunComparisonWarning>,
 }
 
 impl RunComparison {
@@ -80,17 +80,17 @@ impl RunComparison {
             if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
         }
         let comparable = unlike.is_empty();
-        // Where both recorded there is nothing to know.
+        // Where both recorded, the warning does not matter.
         let both_recorded = a.conditions.profiler && b.conditions.profiler;
         let matters = |warning: &&RunWarning| !(both_recorded && **warning == RunWarning::Profiler);
-        let of_a = a.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfA(*warning));
-        let of_b = b.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfB(*warning));
-        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
+        let of_a = a.warnings.iter().filter(matters).map(|warning| RunComparisonWarning::OfA(*warning));
+        let of_b = b.warnings.iter().filter(matters).map(|warning| RunComparisonWarning::OfB(*warning));
+        let mut warnings: Vec<RunComparisonWarning> = of_a.chain(of_b).collect();
         let steps = a.per_step.wall_nanos.len().min(b.per_step.wall_nanos.len());
         if steps < FEWEST_FOR_INTERVAL {
-            warnings.push(ComparisonWarning::NoInterval(steps));
+            warnings.push(RunComparisonWarning::NoInterval(steps));
         }
-        let rows_by = |unit: Unit| if comparable { rows(a, b, unit) } else { Vec::new() };
+        let rows_by = |unit: TimeBasis| if comparable { rows(a, b, unit) } else { Vec::new() };
         Ok(Self {
             schema: RUN_SCHEMA,
             kind: "comparison",
@@ -100,16 +100,16 @@ impl RunComparison {
             differences,
             unlike,
             varied,
-            rows: rows_by(Unit::Sample),
-            iterations: rows_by(Unit::Iteration),
+            rows: rows_by(TimeBasis::Sample),
+            iterations: rows_by(TimeBasis::Iteration),
             conditions: (a.conditions.clone(), b.conditions.clone()),
             warnings,
         })
     }
 
-    /// The whole step per sample: what a gate looks at.
-    pub fn step(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.about == About::Step)
+    /// Returns the whole step per sample, which `--fail-above` tests.
+    pub fn step(&self) -> Option<&RunRow> {
+        self.rows.iter().find(|row| row.about == RunQuantity::Step)
     }
 }
 
@@ -128,34 +128,34 @@ fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<()> {
     }
 }
 
-/// Per what times are given.
+/// Denominator of the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum TimeBasis {
     Sample,
     Iteration,
 }
 
 /// The step (its median), CPU time (median), then phases (means: some run only now and then), the largest
 /// difference first.
-fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
+fn rows(a: &RunProfile, b: &RunProfile, unit: TimeBasis) -> Vec<RunRow> {
     let values = |steps: &PerStep, nanos: &[u64]| micros(steps, nanos, unit);
-    let whole = |name: &str, about: About, nanos: fn(&PerStep) -> &Vec<u64>| {
+    let whole = |name: &str, about: RunQuantity, nanos: fn(&PerStep) -> &Vec<u64>| {
         let of = |run: &RunProfile| values(&run.per_step, nanos(&run.per_step));
-        Row::of(name, about, &of(a), &of(b), Middle::Median)
+        RunRow::of(name, about, &of(a), &of(b), Middle::Median)
     };
     let mut out = vec![
-        whole("step", About::Step, |steps| &steps.wall_nanos),
-        whole("cpu", About::Cpu, |steps| &steps.cpu_nanos),
+        whole("step", RunQuantity::Step, |steps| &steps.wall_nanos),
+        whole("cpu", RunQuantity::Cpu, |steps| &steps.cpu_nanos),
     ];
     let names: BTreeSet<&String> = a.per_step.phases.keys().chain(b.per_step.phases.keys()).collect();
-    let mut phases: Vec<Row> = names
+    let mut phases: Vec<RunRow> = names
         .into_iter()
         .map(|name| {
             let of = |run: &RunProfile| match run.per_step.phases.get(name) {
                 Some(nanos) => values(&run.per_step, nanos),
                 None => vec![0.0; run.per_step.wall_nanos.len()],
             };
-            Row::of(name, About::Phase, &of(a), &of(b), Middle::Mean)
+            RunRow::of(name, RunQuantity::Phase, &of(a), &of(b), Middle::Mean)
         })
         .collect();
     sort_by_difference(&mut phases);
@@ -163,7 +163,7 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
     out
 }
 
-fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
-    let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
+fn micros(steps: &PerStep, nanos: &[u64], unit: TimeBasis) -> Vec<f64> {
+    let by = |samples: u64| if unit == TimeBasis::Sample { samples.max(1) as f64 } else { 1.0 };
     nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
 }

@@ -1,11 +1,11 @@
-//! Under what conditions a run was measured: what must be equal before two runs are compared.
+//! The conditions of a measurement, which must be equal for two runs to be compared.
 
-use knockout_base::stats::Difference;
+use knockout_base::stats::DifferingCondition;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Conditions that may differ in any comparison: another commit is what a comparison is usually about.
+/// Conditions that may differ in any comparison: most comparisons are between commits.
 const HARMLESS: [&str; 1] = ["commit"];
 
 /// Conditions other than the code that make two runs' times differ.
@@ -67,16 +67,20 @@ impl Conditions {
     }
 
     /// Returns the differences from another run's conditions.
-    pub fn differences(&self, other: &Self) -> Vec<Difference> {
+    pub fn differences(&self, other: &Self) -> Vec<DifferingCondition> {
         let (own, theirs) = (self.entries(), other.entries());
         let value = |list: &[(&str, String)], key: &str| {
             list.iter().find(|(have, _)| *have == key).map(|(_, value)| value.clone()).unwrap_or_default()
         };
         let mut seen = BTreeSet::new();
         let keys = own.iter().chain(&theirs).map(|(key, _)| *key).filter(|key| seen.insert(*key));
-        keys.map(|key| Difference { what: key.to_owned(), a: value(&own, key), b: value(&theirs, key) })
-            .filter(|row| row.a != row.b)
-            .collect()
+        keys.map(|key| DifferingCondition {
+            what: key.to_owned(),
+            a: value(&own, key),
+            b: value(&theirs, key),
+        })
+        .filter(|row| row.a != row.b)
+        .collect()
     }
 
     /// Whether a difference in this condition leaves times comparable.

@@ -1,4 +1,4 @@
-//! Findings from the bytes of a document: of this version, whole, and of the right kind, or a clear refusal.
+//! Reads findings from the bytes of a document, and rejects other versions, kinds and damage.
 
 use super::RUN_SCHEMA;
 use super::profile::{PerStep, RunProfile};
@@ -63,7 +63,7 @@ fn looks_like_trace(bytes: &[u8]) -> bool {
     bytes.starts_with(&GZIP) || is_list || has(b"\"traceEvents\"")
 }
 
-/// The columns are as long as the steps are many, and no step is of nothing.
+/// Checks that all columns have a value for each step, and that every step has samples and time.
 fn check(profile: &RunProfile) -> Result<(), String> {
     let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } =
         &profile.per_step;

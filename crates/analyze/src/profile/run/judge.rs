@@ -1,4 +1,4 @@
-//! Decides what stands out in a run, and what a reader should know before trusting its figures.
+//! Findings and warnings of a run.
 
 use super::finding::{RunFinding, RunWarning};
 use super::profile::{PhaseRow, RunProfile};
@@ -16,7 +16,7 @@ const UNEVEN: f64 = 1.5;
 /// Below this many steps a spread is a guess.
 const FEW: u64 = 5;
 
-/// Returns what stands out, the strongest first; never empty, as some phase is always the longest.
+/// Returns the findings, the strongest first; never empty, as some phase is always the longest.
 pub(super) fn findings(profile: &RunProfile) -> Vec<RunFinding> {
     let mut out: Vec<RunFinding> =
         [longest(profile), data(profile), optimiser(profile), idle_threads(profile)]
@@ -64,7 +64,7 @@ fn idle_threads(profile: &RunProfile) -> Option<RunFinding> {
     (threads > 0 && share > IDLE_CORES).then_some(RunFinding::IdleThreads { share, threads })
 }
 
-/// Returns what to know before trusting the figures.
+/// Returns the reasons to distrust the figures.
 pub(super) fn warnings(profile: &RunProfile) -> Vec<RunWarning> {
     let untracked = profile.share_of(StepPhase::UNTRACKED);
     let tracked: f64 = profile.phases.iter().map(|row| row.share).sum();

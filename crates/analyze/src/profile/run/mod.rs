@@ -1,7 +1,7 @@
 //! Runs of our own: the steps a [`Meter`](knockout_trace::meter::Meter) measured become findings, and two runs' findings a
-//! comparison that refuses to compare unlike things.
+//! comparison, which is rejected under different conditions.
 //!
-//! Knows neither models nor files; documents come and go as bytes.
+//! Independent of models and files; documents are read from and written to bytes.
 
 mod build;
 mod compare;
@@ -13,11 +13,11 @@ mod judge;
 mod picture;
 mod profile;
 
-pub use compare::{About, ComparisonWarning, Row, RunComparison};
+pub use compare::{RunComparison, RunComparisonWarning, RunQuantity, RunRow};
 pub use conditions::Conditions;
 pub use finding::{RunFinding, RunWarning};
 pub use picture::{MemoryAfter, StepBar};
-pub use profile::{PerStep, PhaseRow, RunProfile, Spread};
+pub use profile::{PerStep, PhaseRow, RunProfile, StepSpread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
 pub const RUN_SCHEMA: u32 = 1;

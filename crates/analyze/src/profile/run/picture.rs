@@ -1,5 +1,5 @@
-//! The pictures of a run: its steps one by one, and memory over time. Positions on a time axis are computed here, so that
-//! renderers need not.
+//! The pictures of a run: its steps one by one, and memory over time. Includes positions on a time
+//! axis.
 
 use super::profile::RunProfile;
 use knockout_base::stats::is_slow;
@@ -10,7 +10,7 @@ use knockout_trace::meter::StepPhase;
 pub struct StepBar {
     /// Index among the measured steps.
     pub number: usize,
-    /// How long it took.
+    /// Wall time.
     pub us: f64,
     /// Phases that took time, by their index in [`RunProfile::phases`], in microseconds.
     pub parts: Vec<(usize, f64)>,
@@ -50,7 +50,7 @@ impl RunProfile {
         self.per_step.wall_nanos.iter().enumerate().map(|(number, wall)| of(number, *wall)).collect()
     }
 
-    /// Resident memory after every phase of every step; empty where it was not looked at.
+    /// Resident memory after every phase of every step; empty where it was not sampled.
     pub fn memory_curve(&self) -> Vec<MemoryAfter> {
         let (mut out, mut began) = (Vec::new(), 0.0);
         for (number, wall) in self.per_step.wall_nanos.iter().enumerate() {

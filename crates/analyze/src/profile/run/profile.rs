@@ -23,7 +23,7 @@ pub struct RunProfile {
     pub threads: u64,
     /// Steps measured.
     pub steps: u64,
-    /// Steps thrown away to warm up.
+    /// Warm-up steps, which are not measured.
     pub warmed: u64,
     /// Steps outside the window.
     pub skipped: u64,
@@ -37,8 +37,8 @@ pub struct RunProfile {
     pub wall_s_per_sample: f64,
     /// Samples per second of wall time.
     pub samples_per_s: f64,
-    /// How much steps differ in wall time.
-    pub step: Spread,
+    /// Spread of the wall time of steps.
+    pub step: StepSpread,
     /// Phases in the order of a step, those that took time, and what is in none; their `wall_s` sum to
     /// `wall_s_per_step`.
     pub phases: Vec<PhaseRow>,
@@ -57,15 +57,15 @@ pub struct RunProfile {
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<RunWarning>,
-    /// Under what conditions this holds.
+    /// Conditions of the measurement.
     pub conditions: Conditions,
-    /// The steps themselves: what comparisons judge the spread by.
+    /// The steps themselves, from which comparisons compute the spread.
     pub per_step: PerStep,
 }
 
-/// How much something differs from step to step, in seconds.
+/// Spread of a time over the steps, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct StepSpread {
     /// Median over the steps, in seconds.
     pub median_s: f64,
     /// Lower quartile.
@@ -89,8 +89,8 @@ pub struct PhaseRow {
     pub share: f64,
     /// Wall time per sample.
     pub wall_s_per_sample: f64,
-    /// How much it differs from step to step.
-    pub spread: Spread,
+    /// Spread over the steps.
+    pub spread: StepSpread,
     /// Most resident bytes at its end, where they were sampled.
     pub rss_bytes: Option<u64>,
 }

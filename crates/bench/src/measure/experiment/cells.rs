@@ -1,4 +1,4 @@
-//! The cells of an experiment (a model in a mode; nothing biological), each with a meter of its own.
+//! The cells of an experiment (a model in a mode, not a yeast cell), each with a meter of its own.
 
 use super::ExperimentRequest;
 use super::turn::{Turn, keep_steps, schedule};
@@ -40,15 +40,15 @@ pub(super) fn variants(configs: &[Config], processors: &[ProcessorKind]) -> Resu
     Ok(out)
 }
 
-pub(super) struct Cells {
+pub(super) struct ExperimentCells {
     ranks: Ranks,
     fits: Vec<Fit>,
-    all: Vec<Cell>,
-    /// Where each model's first variant is.
+    all: Vec<ExperimentCell>,
+    /// Index of each model's first variant.
     firsts: Vec<usize>,
 }
 
-struct Cell {
+struct ExperimentCell {
     /// Name of its folder in the experiment's.
     folder: String,
     /// Index of its fit.
@@ -61,7 +61,7 @@ struct Cell {
 /// Profiles by the cell's folder, and traces by model.
 type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 
-impl Cells {
+impl ExperimentCells {
     pub(super) fn new(variants: &[Variant], request: &ExperimentRequest, subject: &Subject) -> Result<Self> {
         let (mut fits, mut firsts, mut planned) = (Vec::new(), Vec::new(), Vec::new());
         let several = variants.iter().any(|variant| !variant.is_first);
@@ -96,7 +96,7 @@ impl Cells {
             let trace_folder = request.out.join(&folder);
             let meter =
                 subject.meter(schedule(&request.plan), recording, Some(&trace_folder), &conditions)?;
-            cells.push(Cell { folder, fit, mode, meter, conditions });
+            cells.push(ExperimentCell { folder, fit, mode, meter, conditions });
         }
         Ok(Self { ranks: ranks.clone(), fits, all: cells, firsts })
     }
@@ -136,7 +136,7 @@ impl Cells {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the first steps of every cell, so many: those of whole rounds.
+    /// Returns the first `steps` steps of every cell: those of whole rounds.
     pub(super) fn finish(self, steps: usize) -> Result<CellResults> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {

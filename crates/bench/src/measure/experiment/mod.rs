@@ -9,7 +9,7 @@ pub use worlds::{WorldRound, assembled};
 
 use crate::measure::conditions::Subject;
 use crate::measure::ranks::{create_folders, of_first};
-use cells::Cells;
+use cells::ExperimentCells;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::ExperimentPlan;
 use knockout_base::error::{Error, Result};
@@ -26,39 +26,39 @@ use turn::Turn;
 /// An experiment to run.
 #[derive(Debug, Clone)]
 pub struct ExperimentRequest {
-    /// A configuration for each model; all take the least of their batch sizes.
+    /// A configuration for each model; the smallest batch size applies to all.
     pub configs: Vec<Config>,
     /// Representations, of which the first is what the others are compared with; empty: each configuration's own.
     pub processors: Vec<ProcessorKind>,
     /// Modes; empty: all of them. The model's recording needs the full one.
     pub modes: Vec<Mode>,
-    /// End after this time, with the rounds that are whole by then.
+    /// End after this time, with the rounds that are complete by then.
     pub time_limit: Option<Duration>,
     /// Rounds and steps.
     pub plan: ExperimentPlan,
     /// Take this zero-based round of the plan's alone, on the batches it would have among them, and record nothing: the others are
     /// taken by other processes, perhaps on another number of ranks.
     pub only_round: Option<u64>,
-    /// Which models' switches are measured.
-    pub ablation: Ablation,
+    /// Models whose switches are measured.
+    pub ablation: AblationScope,
     /// Folder of the dataset, where stores of precomputed deletions are looked for.
     pub dataset_folder: PathBuf,
     /// Folder to make: it gets a folder for each cell.
     pub out: PathBuf,
 }
 
-/// Which models' switches are measured.
+/// Models whose switches are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ablation {
-    /// None.
+pub enum AblationScope {
+    /// No model.
     Off,
-    /// All models'.
+    /// All models.
     All,
 }
 
 /// An experiment to be run; its findings are a [`knockout_analyze::profile::experiment::Experiment`].
-pub struct Experiment<'s> {
-    cells: Cells,
+pub struct ExperimentRunner<'s> {
+    cells: ExperimentCells,
     switches: Vec<SwitchTrials<'s>>,
     plan: ExperimentPlan,
     rounds: Range<u64>,
@@ -86,7 +86,7 @@ impl ExperimentRequest {
     }
 }
 
-impl<'s> Experiment<'s> {
+impl<'s> ExperimentRunner<'s> {
     /// Opens stores, makes the folder and builds every model.
     pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self> {
         let began = Instant::now();
@@ -100,10 +100,10 @@ impl<'s> Experiment<'s> {
         }
         create_folders([&request.out], subject.ranks())?;
         let subject: &'s Subject = subject;
-        let mut cells = Cells::new(&variants, request, subject)?;
+        let mut cells = ExperimentCells::new(&variants, request, subject)?;
         let ablated = match request.ablation {
-            Ablation::Off => 0,
-            Ablation::All => configs.len(),
+            AblationScope::Off => 0,
+            AblationScope::All => configs.len(),
         };
         let mut switches = Vec::new();
         if ablated > 0 {
@@ -124,14 +124,14 @@ impl<'s> Experiment<'s> {
         })
     }
 
-    /// Steps that [`Experiment::run`] takes at most.
+    /// Steps that [`ExperimentRunner::run`] takes at most.
     pub fn step_count(&self) -> u64 {
         let turns = self.cells.len() + self.switches.iter().map(SwitchTrials::len).sum::<usize>();
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
     }
 
     /// Gives every cell a turn in every round. `on_step` is called after every step, and so is `wants_stop` (on several ranks: after
-    /// every round); the outcome is of the rounds that are whole by then. Switches are left out if the first round ended among them.
+    /// every round); the outcome has the rounds that are complete by then. Switches are left out if the first round ended among them.
     pub fn run(
         mut self,
         on_step: &mut dyn FnMut(),
@@ -144,7 +144,7 @@ impl<'s> Experiment<'s> {
             let limit = self.time_limit;
             let is_full = limit.is_some_and(|limit| has_no_time_for_another(limit, self.began, whole));
             let is_over = whole > 0 && (is_full || wants_stop());
-            // The first rank's clock and terminal decide for all.
+            // The first rank's clock and signals decide for all.
             if of_first([u64::from(is_over)], &self.ranks)? == [1] {
                 break;
             }
@@ -195,13 +195,13 @@ impl<'s> Experiment<'s> {
     }
 }
 
-/// Whether another round would not fit into the time any more.
+/// Returns whether another round would exceed the time limit.
 pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
     let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
     rounds_done > 0 && next_end > limit
 }
 
-/// The error of figures that do not belong to one experiment.
+/// Returns the error of figures of different experiments.
 fn contradiction(error: Error) -> Error {
     Error::failure("the measurements contradict each other").caused_by(error)
 }

@@ -1,12 +1,12 @@
-//! The switches of one model, each taking its turn beside the model without any.
+//! The switches of one model, alternating with the model without switches.
 //!
-//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and what is
-//! measured after the warm-up does not depend on it.
+//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and the steps after the
+//! warm-up do not depend on it.
 
 use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
 use crate::measure::ranks::of_all_ranks;
-use knockout_analyze::profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
+use knockout_analyze::profile::experiment::{ExperimentPlan, SwitchOutcome, SwitchResult, SwitchRuns};
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_base::error::Result;
 use knockout_trace::meter::Meter;
@@ -17,12 +17,12 @@ use std::ops::ControlFlow;
 
 pub(super) struct SwitchTrials<'s> {
     subject: &'s Subject,
-    baseline: Trial,
-    tried: Vec<(switches::Switch, Result<Trial, String>)>,
+    baseline: MeteredConfig,
+    tried: Vec<(switches::Switch, Result<MeteredConfig, String>)>,
 }
 
 /// A configuration with a meter of its own.
-struct Trial {
+struct MeteredConfig {
     config: Config,
     conditions: Conditions,
     meter: Meter,
@@ -36,10 +36,10 @@ impl<'s> SwitchTrials<'s> {
         built: BuiltModel,
     ) -> Result<Self> {
         let cell = &subject.dataset().cell;
-        let trial = |config: Config| -> Result<Trial> {
+        let trial = |config: Config| -> Result<MeteredConfig> {
             let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
             let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
-            Ok(Trial { config, conditions, meter })
+            Ok(MeteredConfig { config, conditions, meter })
         };
         let baseline = trial(config.clone())?;
         let mut tried = Vec::new();
@@ -65,7 +65,7 @@ impl<'s> SwitchTrials<'s> {
         Ok(Self { subject, baseline, tried })
     }
 
-    /// Turns of a round.
+    /// Returns the number of turns of a round.
     pub(super) fn len(&self) -> usize {
         1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
     }
@@ -85,7 +85,7 @@ impl<'s> SwitchTrials<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the first steps of every trial, so many: those of whole rounds.
+    /// Returns the first `steps` steps of every trial: those of whole rounds.
     pub(super) fn finish(self, steps: usize) -> Result<SwitchRuns> {
         let mut found = Vec::new();
         for (switch, outcome) in self.tried {
@@ -93,7 +93,7 @@ impl<'s> SwitchTrials<'s> {
                 Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject, steps)?)),
                 Err(reason) => SwitchOutcome::NotApplicable(reason),
             };
-            found.push(Switch {
+            found.push(SwitchResult {
                 name: switch.name.to_owned(),
                 keys: switch.keys.unwrap_or_default(),
                 note: switch.note.to_owned(),
@@ -104,7 +104,7 @@ impl<'s> SwitchTrials<'s> {
     }
 }
 
-impl Trial {
+impl MeteredConfig {
     fn finish(self, subject: &Subject, steps: usize) -> Result<RunProfile> {
         let (mut log, _) = self.meter.finish()?;
         keep_steps(&mut log, steps);

@@ -1,4 +1,4 @@
-//! Whose turn it is, and on which batches.
+//! Turns: the order of the cells in a round, and their batches.
 
 use knockout_analyze::profile::experiment::ExperimentPlan;
 use knockout_base::error::Result;
@@ -7,7 +7,7 @@ use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
 use std::ops::ControlFlow;
 
-/// The batches of one turn, counted over the whole run: everybody takes the same.
+/// The batches of one turn, counted over the whole run: all cells take the same.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     from: u64,
@@ -24,8 +24,8 @@ impl Turn {
     /// The first batch alone.
     pub(super) const FIRST_BATCH: Self = Self { from: 0, to: 1, round: 0 };
 
-    /// Returns the order of the cells in a round. Every second round goes the other way: what a turn leaves behind (threads that fell asleep,
-    /// another model in the cache) must not meet the same one in every round.
+    /// Returns the order of the cells in a round. Every second round is reversed, so that the after-effects of a turn (sleeping
+    /// threads, another model in the cache) do not affect the same cell in every round.
     pub(super) fn order<T>(self, takers: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut takers: Vec<T> = takers.into_iter().collect();
         if self.round % 2 == 1 {
@@ -53,7 +53,7 @@ pub(super) fn schedule(plan: &ExperimentPlan) -> Schedule {
     Schedule::Window { wait: 0, warmup: plan.warmup, active: plan.steps, repeat: plan.rounds }
 }
 
-/// Forgets the steps behind the first ones: those of a round that was broken off.
+/// Removes the steps after the first ones: those of an interrupted round.
 pub(super) fn keep_steps(log: &mut StepLog, steps: usize) {
     log.steps.truncate(steps);
     log.parts.values_mut().for_each(|times| times.truncate(steps));

@@ -58,7 +58,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Two steps of 8 samples that take as long as said, of which a tenth is waiting.
+    /// Two steps of 8 samples of the given times, of which a tenth is waiting.
     fn round(model: &str, world: u64, wall_ms: u64, cpu_ms: u64) -> RunProfile {
         let mut phases = [0; StepPhase::COUNT];
         phases[StepPhase::Barrier as usize] = wall_ms * MS / 10;
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn rounds_of_several_numbers_of_ranks_become_one_experiment() {
-        // The fourth round is three times as slow on all, as when something else ran; ratios do not see it.
+        // The fourth round is three times as slow on all, as when something else ran; the ratios stay the same.
         let worlds: Vec<Vec<WorldRound>> =
             [1, 2, 4].map(|world| [1, 1, 1, 3, 1].map(|slower| world_round(world, slower)).to_vec()).to_vec();
         let ExperimentOutcome { findings, profiles, .. } = assembled(plan(), &worlds).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_are_not_of_one_experiment_are_refused() {
+    fn rounds_of_different_experiments_are_rejected() {
         let mut worlds =
             vec![vec![world_round(1, 1), world_round(1, 1)], vec![world_round(2, 1), world_round(2, 1)]];
         worlds[1][1].cells.pop();

@@ -1,7 +1,7 @@
-//! One model on one split: trained or fitted once, its figures kept.
+//! One model on one split: trained or fitted once; its figures are stored.
 
 use super::{BenchmarkModel, BenchmarkRequest};
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan, predict};
+use crate::trials::trial::{Stop, Trial, TrialEnd, TrialProgress, other_plan, predict};
 use knockout_base::error::Result;
 use knockout_base::files::{Checksum, Folder};
 use knockout_data::screen::{Dataset, Part, Split};
@@ -25,9 +25,9 @@ pub struct CellResult {
     pub name: String,
     /// Seed of the split and of the model.
     pub seed: u64,
-    /// Hash of everything that decides the figures, but for the budget.
+    /// Hash of all inputs of the figures except the budget.
     pub identity: String,
-    /// How far the training came.
+    /// How the training ended.
     pub end: TrialEnd,
     /// CPU time that it was allowed, in seconds.
     pub budget_seconds: Option<f64>,
@@ -48,7 +48,7 @@ pub struct CellResult {
     pub unsealed: bool,
 }
 
-/// The figures as they are kept.
+/// The stored figures.
 #[derive(Serialize, Deserialize)]
 struct KeptCell {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ struct KeptCell {
     predictions_blake3: Option<String>,
 }
 
-/// Where a cell is and what it is of.
+/// Folder, split and name of a cell.
 pub(super) struct CellPlan<'a> {
     pub(super) name: String,
     pub(super) folder: Folder,
@@ -68,17 +68,17 @@ pub(super) struct CellPlan<'a> {
     pub(super) request: &'a BenchmarkRequest,
 }
 
-/// A cell that can be done.
-pub(super) struct Cell<'a> {
+/// A cell that applies to the dataset.
+pub(super) struct BenchmarkCell<'a> {
     plan: CellPlan<'a>,
     model: BenchmarkModel,
-    /// Of a model.
+    /// The configuration of a model; `None` for a baseline.
     config: Option<Config>,
 }
 
 impl<'a> CellPlan<'a> {
-    /// The cell of a model, or why it cannot take part on this dataset.
-    pub(super) fn prepare(self, model: BenchmarkModel) -> Result<Cell<'a>, String> {
+    /// Returns the cell of a model, or the reason why it does not apply to the dataset.
+    pub(super) fn prepare(self, model: BenchmarkModel) -> Result<BenchmarkCell<'a>, String> {
         let config = match model {
             BenchmarkModel::Baseline(baseline) => {
                 let genes = self.dataset.cell.genes().len();
@@ -107,12 +107,12 @@ impl<'a> CellPlan<'a> {
                 Some(config)
             }
         };
-        Ok(Cell { plan: self, model, config })
+        Ok(BenchmarkCell { plan: self, model, config })
     }
 }
 
 /// The result of training or fitting in a cell.
-struct Fitted {
+struct FittedCell {
     end: TrialEnd,
     cpu_seconds: f64,
     epochs: Option<usize>,
@@ -120,12 +120,12 @@ struct Fitted {
     predictions: Vec<f64>,
 }
 
-impl Cell<'_> {
-    /// The figures: as they were kept, or after training; `None` if the work was stopped before.
+impl BenchmarkCell<'_> {
+    /// Returns the stored figures, or trains; `None` if stopped before the end.
     pub(super) fn result(
         &self,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Option<CellResult>> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
         let file_name = format!("{}.json", self.model.name());
@@ -170,7 +170,7 @@ impl Cell<'_> {
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
         let bytes = file.encode()?;
-        // Figures never stand beside predictions of another training, also after a kill.
+        // Figures and predictions are always of the same training, also after a kill.
         if folder.has(&file_name) {
             folder.remove(&file_name)?;
         }
@@ -211,8 +211,8 @@ impl Cell<'_> {
         &self,
         config: &Config,
         stop: &Stop,
-        on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Option<Fitted>> {
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
+    ) -> Result<Option<FittedCell>> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
         let folder = folder.below(self.model.name());
         let trial = Trial {
@@ -231,7 +231,7 @@ impl Cell<'_> {
             return Ok(None);
         }
         let Some(predictions) = predict(&folder, dataset, split, Part::Test)? else { return Ok(None) };
-        Ok(Some(Fitted {
+        Ok(Some(FittedCell {
             end: trained.end,
             cpu_seconds: trained.cpu_seconds,
             epochs: trained.epochs,
@@ -240,14 +240,14 @@ impl Cell<'_> {
         }))
     }
 
-    fn fit(&self, baseline: Baseline) -> Result<Fitted> {
+    fn fit(&self, baseline: Baseline) -> Result<FittedCell> {
         let CellPlan { dataset, split, .. } = &self.plan;
         let baselines =
             Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
         let clock = SystemClock::new();
         let began = clock.cpu_nanos();
         let fitted = baselines.fit(baseline, split.rows(Part::Test), split.spec().seed, &|_| ())?;
-        Ok(Fitted {
+        Ok(FittedCell {
             end: TrialEnd::Finished,
             cpu_seconds: clock.cpu_nanos().saturating_sub(began) as f64 / 1e9,
             epochs: fitted.epochs,
@@ -256,7 +256,7 @@ impl Cell<'_> {
         })
     }
 
-    /// Hash of the data, the split and the settings.
+    /// Returns the hash of the data, the split and the settings.
     fn identity(&self) -> String {
         let dataset = self.plan.dataset;
         let genes = dataset.cell.genes().hash().to_hex().to_string();
@@ -269,7 +269,7 @@ impl Cell<'_> {
     }
 }
 
-/// Name of the file of a model's predictions.
+/// Returns the name of the file of a model's predictions.
 pub(super) fn predictions_name(name: &str) -> String {
     format!("{name}.parquet")
 }

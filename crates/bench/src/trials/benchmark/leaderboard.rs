@@ -1,4 +1,4 @@
-//! Models side by side on the splits of one dataset and scheme.
+//! Models compared on the splits of one dataset and scheme.
 
 use super::cell::predictions_name;
 use super::{BenchmarkRequest, CellResult, ModelKind, cell_folder};
@@ -29,14 +29,14 @@ pub struct Leaderboard {
     pub seeds: Vec<u64>,
     /// Models, the best first.
     pub rows: Vec<LeaderboardRow>,
-    /// Who could not take part, and why.
+    /// Models and schemes that were left out, each with the reason.
     pub left_out: Vec<LeftOut>,
     /// Bounds of the accuracy of any model.
     #[serde(flatten)]
     pub bounds: Bounds,
 }
 
-/// Who could not take part.
+/// A model or scheme that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The model or the scheme.
@@ -50,7 +50,7 @@ pub struct LeftOut {
 pub struct LeaderboardRow {
     /// The model or baseline.
     pub name: String,
-    /// How it comes by its predictions.
+    /// Kind of the model.
     pub kind: ModelKind,
     /// Mean test Pearson over splits; `None` where it is undefined in all.
     pub pearson: Option<f64>,
@@ -66,7 +66,7 @@ pub struct LeaderboardRow {
     pub cpu_seconds: f64,
     /// Whether every split was trained to its end, and not to the end of the budget.
     pub is_finished: bool,
-    /// Its Pearson minus that of the stack on the same records; nothing for the stack itself or where there is none.
+    /// Its Pearson minus that of the stack on the same records; `None` for the stack itself, and without one.
     pub against_stack: Option<Against>,
     /// The figures of every split.
     pub splits: Vec<CellResult>,
@@ -89,7 +89,7 @@ pub struct Against {
 
 impl Leaderboard {
     pub(super) fn of(
-        word: &str,
+        folder_name: &str,
         dataset: &Dataset,
         scheme: Scheme,
         request: &BenchmarkRequest,
@@ -104,7 +104,7 @@ impl Leaderboard {
             }
             let mut row = LeaderboardRow::of(model.kind(), results);
             if row.name != Baseline::Stack.name() {
-                row.against_stack = against_stack(word, dataset, request, splits, results)?;
+                row.against_stack = against_stack(folder_name, dataset, request, splits, results)?;
             }
             rows.push(row);
         }
@@ -113,7 +113,7 @@ impl Leaderboard {
             key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name))
         });
         Ok(Self {
-            dataset: word.to_owned(),
+            dataset: folder_name.to_owned(),
             data_hash: dataset.manifest.data_hash(),
             split: scheme.name(),
             samples: dataset.samples.len(),
@@ -157,7 +157,7 @@ impl LeaderboardRow {
 
 /// Paired differences to the stack, over the splits that both have.
 fn against_stack(
-    word: &str,
+    folder_name: &str,
     dataset: &Dataset,
     request: &BenchmarkRequest,
     splits: &[Arc<Split>],
@@ -166,7 +166,7 @@ fn against_stack(
     let mut differences = Vec::new();
     for result in results {
         let Some(split) = splits.iter().find(|split| split.spec().seed == result.seed) else { continue };
-        let folder = cell_folder(request, word, split.spec().scheme, result.seed);
+        let folder = cell_folder(request, folder_name, split.spec().scheme, result.seed);
         let stack = predictions_name(Baseline::Stack.name());
         if !folder.has(&stack) {
             continue;

@@ -3,7 +3,7 @@
 //! ```text
 //! OUT/DATASET/random-0/dango/          the run, as `train` makes it
 //!                      dango.parquet   its predictions for the test part
-//!                      dango.json      its figures; with it the cell is done
+//!                      dango.json      its figures; written last
 //! ```
 
 mod cell;
@@ -14,7 +14,7 @@ pub use cell::CellResult;
 pub use leaderboard::{Against, Leaderboard, LeaderboardRow, LeftOut};
 pub use model::{BenchmarkModel, ModelKind};
 
-use crate::trials::trial::{Report, Stop};
+use crate::trials::trial::{Stop, TrialProgress};
 use cell::CellPlan;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
@@ -30,9 +30,9 @@ use std::time::Duration;
 pub struct BenchmarkRequest {
     /// Folders of datasets.
     pub datasets: Vec<PathBuf>,
-    /// How samples are divided; a scheme that does not apply to a dataset is left out there.
+    /// Schemes of the splits; one that does not apply to a dataset is left out there.
     pub schemes: Vec<Scheme>,
-    /// Seeds of the splits, which are those of the models too.
+    /// Seeds of the splits and of the models.
     pub seeds: Vec<u64>,
     /// Models and baselines.
     pub models: Vec<BenchmarkModel>,
@@ -46,14 +46,14 @@ pub struct BenchmarkRequest {
     pub version: String,
     /// Commit it was built from.
     pub commit: String,
-    /// How intervals are made.
+    /// Settings of the bootstrap intervals.
     pub bootstrap: Bootstrap,
 }
 
 /// Progress of a benchmark.
 #[derive(Debug, Clone, Copy)]
-pub enum Progress<'a> {
-    /// A cell begins, or was done before.
+pub enum BenchmarkProgress<'a> {
+    /// A cell begins or is already done.
     Cell {
         /// Its name.
         name: &'a str,
@@ -63,32 +63,32 @@ pub enum Progress<'a> {
         of: usize,
     },
     /// A run trains.
-    Run(Report<'a>),
+    Run(TrialProgress<'a>),
 }
 
 /// The result of a benchmark.
 #[derive(Debug, Clone)]
 pub struct BenchmarkOutcome {
-    /// A board for every dataset and scheme.
+    /// A table for every dataset and scheme.
     pub boards: Vec<Leaderboard>,
     /// Whether it was stopped before all cells were done.
     pub is_stopped: bool,
 }
 
-/// Trains everything that is not done yet, and sets it side by side.
+/// Trains the cells that are not done yet and compares all of them.
 pub fn run(
     request: &BenchmarkRequest,
     stop: &Stop,
-    on_progress: &mut dyn FnMut(Progress<'_>),
+    on_progress: &mut dyn FnMut(BenchmarkProgress<'_>),
 ) -> Result<BenchmarkOutcome> {
     Folder::at(&request.out).make()?;
     let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.models.len();
-    let mut work = Work { request, stop, on_progress, done: 0, of, boards: Vec::new() };
+    let mut work = BenchmarkRun { request, stop, on_progress, done: 0, of, boards: Vec::new() };
     let mut is_stopped = false;
-    for (folder, word) in request.datasets.iter().zip(words(&request.datasets)) {
+    for (folder, folder_name) in request.datasets.iter().zip(folder_names(&request.datasets)) {
         let dataset = Arc::new(Dataset::open(folder)?);
         for &scheme in &request.schemes {
-            is_stopped = is_stopped || !work.scheme(folder, &word, &dataset, scheme)?;
+            is_stopped = is_stopped || !work.scheme(folder, &folder_name, &dataset, scheme)?;
         }
     }
     if work.boards.iter().all(|board| board.rows.is_empty()) && !is_stopped {
@@ -101,39 +101,45 @@ pub fn run(
     Ok(BenchmarkOutcome { boards: work.boards, is_stopped })
 }
 
-/// The folder of a dataset's split.
-fn cell_folder(request: &BenchmarkRequest, word: &str, scheme: Scheme, seed: u64) -> Folder {
-    Folder::at(&request.out).below(word).below(format!("{}-{seed}", scheme.name()))
+/// Returns the folder of a dataset's split.
+fn cell_folder(request: &BenchmarkRequest, folder_name: &str, scheme: Scheme, seed: u64) -> Folder {
+    Folder::at(&request.out).below(folder_name).below(format!("{}-{seed}", scheme.name()))
 }
 
-/// The datasets' names as folders, each another.
-fn words(datasets: &[PathBuf]) -> Vec<String> {
+/// Returns a distinct folder name for every dataset.
+fn folder_names(datasets: &[PathBuf]) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let word = |folder: &PathBuf| {
+    let folder_name = |folder: &PathBuf| {
         let path = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.split_whitespace().collect::<Vec<_>>().join("-")
     };
-    let mut numbered = |word: String| {
-        let count = seen.entry(word.clone()).or_default();
+    let mut numbered = |folder_name: String| {
+        let count = seen.entry(folder_name.clone()).or_default();
         *count += 1;
-        if *count == 1 { word } else { format!("{word}-{count}") }
+        if *count == 1 { folder_name } else { format!("{folder_name}-{count}") }
     };
-    datasets.iter().map(word).map(&mut numbered).collect()
+    datasets.iter().map(folder_name).map(&mut numbered).collect()
 }
 
-struct Work<'a> {
+struct BenchmarkRun<'a> {
     request: &'a BenchmarkRequest,
     stop: &'a Stop,
-    on_progress: &'a mut dyn FnMut(Progress<'_>),
+    on_progress: &'a mut dyn FnMut(BenchmarkProgress<'_>),
     done: usize,
     of: usize,
     boards: Vec<Leaderboard>,
 }
 
-impl Work<'_> {
-    /// Does the cells of one dataset and scheme; whether all of them are done.
-    fn scheme(&mut self, folder: &Path, word: &str, dataset: &Arc<Dataset>, scheme: Scheme) -> Result<bool> {
+impl BenchmarkRun<'_> {
+    /// Runs the cells of one dataset and scheme; returns whether all of them are done.
+    fn scheme(
+        &mut self,
+        folder: &Path,
+        folder_name: &str,
+        dataset: &Arc<Dataset>,
+        scheme: Scheme,
+    ) -> Result<bool> {
         let request = self.request;
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut splits = Vec::new();
@@ -157,9 +163,9 @@ impl Work<'_> {
         for model in &request.models {
             let mut of_contestant = Vec::new();
             for split in &splits {
-                let cell = cell_folder(request, word, scheme, split.spec().seed);
-                let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, model.name());
-                (self.on_progress)(Progress::Cell { name: &name, done: self.done, of: self.of });
+                let cell = cell_folder(request, folder_name, scheme, split.spec().seed);
+                let name = format!("{folder_name} {} {} {}", scheme.name(), split.spec().seed, model.name());
+                (self.on_progress)(BenchmarkProgress::Cell { name: &name, done: self.done, of: self.of });
                 self.done += 1;
                 let plan = CellPlan { name, folder: cell, dataset_folder: folder, dataset, split, request };
                 let cell = match plan.prepare(*model) {
@@ -169,7 +175,8 @@ impl Work<'_> {
                         break;
                     }
                 };
-                let report = &mut |report: Report<'_>| (self.on_progress)(Progress::Run(report));
+                let report =
+                    &mut |report: TrialProgress<'_>| (self.on_progress)(BenchmarkProgress::Run(report));
                 match cell.result(self.stop, report)? {
                     Some(result) => of_contestant.push(result),
                     None => is_whole = false,
@@ -177,7 +184,15 @@ impl Work<'_> {
             }
             results.push(of_contestant);
         }
-        self.boards.push(Leaderboard::of(word, dataset, scheme, request, &splits, &results, left_out)?);
+        self.boards.push(Leaderboard::of(
+            folder_name,
+            dataset,
+            scheme,
+            request,
+            &splits,
+            &results,
+            left_out,
+        )?);
         Ok(is_whole)
     }
 }

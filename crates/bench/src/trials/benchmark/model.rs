@@ -8,21 +8,21 @@ use serde::Serialize;
 /// A model or a baseline.
 #[derive(Debug, Clone, Copy)]
 pub enum BenchmarkModel {
-    /// A model, which leaves a run.
+    /// A model, whose result is a run.
     Model(ModelEntry),
-    /// A baseline that is fitted on the way.
+    /// A baseline, which is fitted within the benchmark.
     Baseline(Baseline),
 }
 
-/// How a model comes by its predictions.
+/// Kind of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// It knows genes by identity alone.
+    /// A baseline: genes are indices without features.
     Baseline,
-    /// It is solved.
+    /// Solved in closed form.
     Solved,
-    /// It is trained step by step.
+    /// Trained step by step.
     Trained,
 }
 
@@ -30,13 +30,13 @@ pub enum ModelKind {
 const USUAL: [Baseline; 2] = [Baseline::AdditiveRidge, Baseline::GeneMlp];
 
 impl BenchmarkModel {
-    /// The usual baselines and all models.
+    /// Returns the default baselines and all models.
     pub fn usual() -> Vec<Self> {
         let models = MODELS.iter().copied().map(Self::Model);
         USUAL.into_iter().map(Self::Baseline).chain(models).collect()
     }
 
-    /// Everybody by name; a model before a baseline of the same name.
+    /// Returns the model or baseline of a name; a model before a baseline of the same name.
     pub fn find(name: &str) -> Result<Self> {
         let model = MODELS.iter().find(|entry| entry.name == name).copied().map(Self::Model);
         let baseline = || Baseline::ALL.into_iter().find(|baseline| baseline.name() == name);
@@ -52,7 +52,7 @@ impl BenchmarkModel {
         })
     }
 
-    /// Its name in tables and of its folder.
+    /// Returns the name in tables, which is also that of the folder.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Model(entry) => entry.name,
@@ -60,7 +60,7 @@ impl BenchmarkModel {
         }
     }
 
-    /// How it comes by its predictions.
+    /// Returns the kind of the model.
     pub fn kind(&self) -> ModelKind {
         match self {
             Self::Baseline(_) => ModelKind::Baseline,

@@ -60,7 +60,7 @@ fn separated(text: &str) -> Vec<String> {
     parts
 }
 
-/// All combinations, the last axis changing fastest; `key=value` each.
+/// Returns all combinations as `key=value` lists; the last axis changes fastest.
 pub(super) fn grid(axes: &[Axis]) -> Vec<Vec<String>> {
     axes.iter().fold(vec![Vec::new()], |settings, axis| {
         let extended = |keys: &Vec<String>, value: &String| {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_name_the_mistake() {
         for (text, why) in
             [("batch", "key=a,b,c"), ("batch=32,,64", "empty"), ("batch=3,3", "twice"), ("=3", "empty")]
         {

@@ -1,4 +1,4 @@
-//! Settings of one model, searched by successive halving on the validation part; the test part is never looked at.
+//! Settings of one model, searched by successive halving on the validation part; the test part is never used.
 //!
 //! Every setting of a grid begins with a small share of the budget. Of each rung the best by validation Pearson continue with the next
 //! share. `sweep.json` is updated after every run, so that an interrupted sweep can be resumed.
@@ -7,7 +7,7 @@ mod axis;
 
 pub use axis::Axis;
 
-use crate::trials::trial::{Report, Stop, Trial, TrialEnd, other_plan};
+use crate::trials::trial::{Stop, Trial, TrialEnd, TrialProgress, other_plan};
 use knockout_base::error::{Class, Error, Result};
 use knockout_base::files::Folder;
 use knockout_data::screen::Dataset;
@@ -40,7 +40,7 @@ pub struct SweepRequest {
     pub commit: String,
 }
 
-/// Settings at most: beyond it a rung would be too short to say anything.
+/// Most settings of a sweep: with more, the budget of a rung is too small to rank them.
 const MOST_SETTINGS: usize = 1_000;
 
 /// The state of a sweep: the file `sweep.json`.
@@ -56,18 +56,18 @@ pub struct Sweep {
     pub budget_seconds: f64,
     /// One in this many settings reaches the next rung.
     pub keep_one_of: u32,
-    /// Rungs of successive halving, the first first.
+    /// Rungs of successive halving, in order.
     pub rungs: Vec<Rung>,
     /// The settings, in the order of the grid.
     pub candidates: Vec<Candidate>,
-    /// Place of the setting that validated best on the last rung, once that is done.
+    /// Index of the setting that validated best on the last rung, once that is done.
     pub chosen: Option<usize>,
     /// Whether figures in it were read from a file without a checksum, such as one of an earlier version.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsealed: bool,
 }
 
-/// A rung: how many settings there are on it, and for how long.
+/// Number of settings on a rung, and their budget.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
     /// Number of settings on it.
@@ -90,7 +90,7 @@ pub struct Candidate {
 /// The result of a setting on a rung.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RungResult {
-    /// Best Pearson in validation so far; nothing where it is undefined or training diverged.
+    /// Best Pearson in validation so far; `None` where it is undefined or training diverged.
     pub validation_pearson: Option<f64>,
     /// CPU time used so far, in seconds.
     pub cpu_seconds: f64,
@@ -98,17 +98,17 @@ pub struct RungResult {
     pub epochs: usize,
     /// Whether the run ended by itself.
     pub is_finished: bool,
-    /// Why it ended early, if it did.
+    /// Reason of an early end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// A sweep and what is to be shown of it.
+/// The result of a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepOutcome {
     /// Content of `sweep.json`.
     pub sweep: Sweep,
-    /// Places of the settings, the best first: by the rung they reached, then by validation.
+    /// Indices of the settings, the best first: by the rung they reached, then by validation.
     pub ranking: Vec<usize>,
     /// The metrics of every run, in the order of the settings.
     pub lines: Vec<Vec<MetricsLine>>,
@@ -129,10 +129,10 @@ pub enum SweepProgress<'a> {
         rung: Rung,
     },
     /// A run trains.
-    Run(Report<'a>),
+    Run(TrialProgress<'a>),
 }
 
-/// The rungs for so many settings: equal shares of the budget, each divided among those that are left.
+/// Returns the rungs for a number of settings: equal shares of the budget, each divided among the settings that remain.
 pub fn rungs(settings: usize, budget: Duration, keep_one_of: u32) -> Vec<Rung> {
     let mut counts = vec![settings.max(1)];
     while let Some(&count) = counts.last()
@@ -151,7 +151,7 @@ pub fn rungs(settings: usize, budget: Duration, keep_one_of: u32) -> Vec<Rung> {
         .collect()
 }
 
-/// Searches, or resumes a search.
+/// Runs or resumes a sweep.
 pub fn run(
     request: &SweepRequest,
     stop: &Stop,
@@ -184,7 +184,7 @@ pub fn run(
     Ok(SweepOutcome { sweep: search.sweep, ranking, lines, is_stopped })
 }
 
-/// The sweep in the folder, or a new one.
+/// Returns the sweep in the folder, or a new one.
 fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep> {
     let rungs = rungs(settings.len(), request.budget, request.keep_one_of);
     let candidate = |(place, keys): (usize, &Vec<String>)| Candidate {
@@ -262,7 +262,7 @@ impl Search<'_> {
                 if self.sweep.candidates[place].trials.len() > number {
                     continue;
                 }
-                let report = &mut |report: Report<'_>| on_progress(SweepProgress::Run(report));
+                let report = &mut |report: TrialProgress<'_>| on_progress(SweepProgress::Run(report));
                 let Some(result) = self.train(place, *rung, report)? else { return Ok(false) };
                 self.sweep.candidates[place].trials.push(result);
                 Folder::at(&self.request.out).write_sealed(FILE, &self.sweep)?;
@@ -274,7 +274,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// The better validation on a rung first; of equals the earlier setting.
+    /// Orders settings by validation on a rung, the best first; ties keep the order of the grid.
     fn better(&self, rung: usize, a: usize, b: usize) -> std::cmp::Ordering {
         let key = |place: usize| {
             let trial = self.sweep.candidates[place].trials.get(rung);
@@ -292,7 +292,7 @@ impl Search<'_> {
         &self,
         place: usize,
         rung: Rung,
-        on_report: &mut dyn FnMut(Report<'_>),
+        on_report: &mut dyn FnMut(TrialProgress<'_>),
     ) -> Result<Option<RungResult>> {
         let candidate = &self.sweep.candidates[place];
         if (self.stop)() {
@@ -344,10 +344,10 @@ impl Search<'_> {
         }))
     }
 
-    /// Places of the settings, the best first, and the metrics of every run in the order of the settings.
+    /// Returns the indices of the settings, the best first, and the metrics of every run in the order of the settings.
     fn ranking(&self) -> Result<(Vec<usize>, Vec<Vec<MetricsLine>>)> {
         let mut ranking: Vec<usize> = (0..self.configs.len()).collect();
-        let reached = |place: usize| self.sweep.candidates[place].trials.len();
+        let reached = |index: usize| self.sweep.candidates[index].trials.len();
         ranking.sort_by(|&a, &b| {
             let rung = reached(a).saturating_sub(1);
             reached(b).cmp(&reached(a)).then_with(|| self.better(rung, a, b))

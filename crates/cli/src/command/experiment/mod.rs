@@ -15,7 +15,7 @@ use knockout_analyze::Analysis;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::{Experiment, ExperimentPlan};
 use knockout_base::files::replace;
-use knockout_bench::measure::{Ablation, ExperimentOutcome, ExperimentRequest, Subject};
+use knockout_bench::measure::{AblationScope, ExperimentOutcome, ExperimentRequest, Subject};
 use knockout_data::batch::ProcessorKind;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_report::units::duration;
@@ -185,7 +185,7 @@ fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> 
             ..ExperimentPlan::default()
         },
         only_round: only_round.map(|(round, _)| round),
-        ablation: if args.ablate { Ablation::All } else { Ablation::Off },
+        ablation: if args.ablate { AblationScope::All } else { AblationScope::Off },
         dataset_folder: args.dir.clone(),
         out: match (only_round, &args.out) {
             (Some((_, out)), _) => out.to_owned(),
@@ -203,7 +203,7 @@ fn take_rounds(
     interrupt: &Interrupt,
     ui: &Ui,
 ) -> Result<ExperimentOutcome> {
-    let experiment = knockout_bench::measure::Experiment::new(request, subject)?;
+    let experiment = knockout_bench::measure::ExperimentRunner::new(request, subject)?;
     // The number of steps that fit into a time is unknown, so a bar to the end of all rounds would mislead.
     let bar = match request.time_limit {
         None => ui.progress("measuring", experiment.step_count(), Unit::Items),

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_analyze::{Comparison, FEWEST_FOR_INTERVAL, TimeUnit};
+use knockout_analyze::{FEWEST_FOR_INTERVAL, TimeUnit, TraceComparison};
 use std::path::{Path, PathBuf};
 
 /// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &TraceCompareArgs, ui: &Ui) -> Result<()> {
         return operators::compare(&tables, args.fail_above.is_some(), args.html.as_deref(), ui);
     }
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
-    let mut comparison = Comparison::of(&one(a)?, &one(b)?);
+    let mut comparison = TraceComparison::of(&one(a)?, &one(b)?);
     if let [a, b] = args.samples_per_step[..] {
         if comparison.per == TimeUnit::Trace {
             return Err(request_error(
@@ -108,7 +108,7 @@ fn sides(args: &TraceCompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
 }
 
 /// Whether B may pass.
-fn gate(comparison: &Comparison, ratio: f64) -> Result<()> {
+fn gate(comparison: &TraceComparison, ratio: f64) -> Result<()> {
     if !comparison.comparable {
         let differing: Vec<&str> = comparison.decisive().map(|row| row.what.as_str()).collect();
         let message = format!("not comparable: the traces differ in {}", differing.join(", "));

@@ -9,8 +9,8 @@ use flate2::{Compression, write::GzEncoder};
 use knockout_base::files::PendingFile;
 use knockout_report::units::count;
 use knockout_trace::{
-    CONVERTED, Document, Event, Outcome, Phase, Selection, Selector, Sink, Symbol, TraceWriter, field_range,
-    repair,
+    CONVERTED, Document, Phase, ReadOutcome, Selection, Selector, Sink, Symbol, TraceEvent, TraceWriter,
+    field_range, repair,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -198,7 +198,7 @@ fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> Result<(Vec<PathBuf>, Option<i6
     let mut first_nanos: Option<i64> = None;
     for path in &args.inputs {
         let mut earliest = Earliest::default();
-        let outcome: Outcome = input::read(path, &args.damage, &mut earliest, ui)?;
+        let outcome: ReadOutcome = input::read(path, &args.damage, &mut earliest, ui)?;
         let rank = outcome.document.rank();
         found.push(rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string()));
         if args.rank.is_empty() || rank.is_some_and(|rank| args.rank.contains(&rank)) {
@@ -236,7 +236,7 @@ struct Earliest {
 }
 
 impl Sink for Earliest {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         if let Some((start, _)) = event.span() {
             self.nanos = Some(self.nanos.map_or(start, |nanos| nanos.min(start)));
         }
@@ -260,7 +260,7 @@ struct Copy<'a, W: Write> {
 const PIDS_PER_INPUT: i64 = 10_000_000;
 
 impl<W: Write + Send> Sink for Copy<'_, W> {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         self.categories.insert(event.category);
         if self.error.is_some() || !self.selector.keeps(event) {
             return;

@@ -4,7 +4,7 @@ use super::input::{self, DamageArgs};
 use crate::failure::{Context as _, Result, request_error};
 use crate::ui::Ui;
 use knockout_analyze::{Analysis, Collector, FileFindings, Options, Rules};
-use knockout_trace::Outcome;
+use knockout_trace::ReadOutcome;
 use std::path::{Path, PathBuf};
 
 /// Files of which only a part could be read.
@@ -14,7 +14,7 @@ pub(crate) struct Rescued {
 }
 
 impl Rescued {
-    pub(crate) fn note(&mut self, path: &Path, outcome: &Outcome) {
+    pub(crate) fn note(&mut self, path: &Path, outcome: &ReadOutcome) {
         if outcome.is_rescued() {
             self.files.push((path.to_owned(), input::damage_of(outcome)));
         }

@@ -5,7 +5,7 @@ use crate::failure::{Context as _, Failure, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
-use knockout_trace::{Outcome, ReadOptions, Sink};
+use knockout_trace::{ReadOptions, ReadOutcome, Sink};
 use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -20,7 +20,7 @@ pub(crate) struct DamageArgs {
 }
 
 /// Reads a trace into a sink; `-` is standard input.
-pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &Ui) -> Result<ReadOutcome> {
     let (source, len): (Box<dyn Read + Send>, u64) = if path == Path::new("-") {
         (Box::new(io::stdin()), 0)
     } else {
@@ -140,7 +140,7 @@ pub(crate) fn options() -> ReadOptions {
 }
 
 /// The damage of an outcome in one line.
-pub(crate) fn damage_of(outcome: &Outcome) -> String {
+pub(crate) fn damage_of(outcome: &ReadOutcome) -> String {
     let damage = outcome.skipped.iter().map(ToString::to_string);
     let damage = damage.chain(outcome.damage.iter().map(ToString::to_string));
     let irregularities = outcome.irregularities.iter().map(ToString::to_string);

@@ -194,7 +194,7 @@ impl SharedRows {
         Some(rows)
     }
 
-    /// Lets `write` fill rows in tile order, and scatters them to their output rows.
+    /// Fills rows in tile order with `write` and scatters them to their output rows.
     pub(crate) fn scatter_rows<T: Scalar>(&self, out: &mut [T], width: usize, write: impl FnOnce(&mut [T])) {
         /// Rows in a task.
         const CHUNK: usize = 512;

@@ -38,7 +38,7 @@ impl Activation {
     pub fn apply<T: Real>(self, x: T) -> T {
         match self {
             Self::None => x,
-            // Written so that NaN stays NaN: a diverging network must not look like a quiet one.
+            // Written so that NaN stays NaN: divergence must stay visible.
             Self::Relu => {
                 if x < T::ZERO {
                     T::ZERO

@@ -1,4 +1,4 @@
-//! Functions of single values: activations and dropout masks. They know rows only where a mask is keyed by row.
+//! Functions of single values: activations and dropout masks. They depend on rows only where a mask is keyed by row.
 
 mod activation;
 mod dropout;

@@ -73,7 +73,7 @@ fn padded_copy(isa: Isa, width: usize, input: &[f32]) -> Option<Buffer<f32>> {
     })
 }
 
-/// Hands out consecutive ranges of a buffer.
+/// Allocates consecutive ranges of a buffer.
 struct RangeAllocator(usize);
 
 impl RangeAllocator {

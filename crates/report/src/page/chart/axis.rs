@@ -4,14 +4,14 @@ use super::Scale;
 
 /// A range of values along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub(super) struct AxisRange {
     /// On the scale: logarithms for [`Scale::Log`].
     low: f64,
     high: f64,
     scale: Scale,
 }
 
-impl Axis {
+impl AxisRange {
     /// Around all finite values, with a little room; `None` if there are none.
     pub(super) fn around(values: impl IntoIterator<Item = f64>, scale: Scale) -> Option<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -82,7 +82,7 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// As few digits as tell one tick from the next.
+/// Returns the fewest digits that distinguish neighbouring ticks.
 fn short(value: f64, step: f64) -> String {
     let size = value.abs().max(step);
     let exponent = step.log10().floor();
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn texts(values: [f64; 2], scale: Scale) -> Vec<String> {
-        Axis::around(values, scale).unwrap().ticks(5).into_iter().map(|(_, text)| text).collect()
+        AxisRange::around(values, scale).unwrap().ticks(5).into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn odd_ranges_have_an_axis_or_none() {
-        assert_eq!(Axis::around([f64::NAN, f64::INFINITY], Scale::Linear), None);
-        assert_eq!(Axis::around([0.0, -1.0], Scale::Log), None);
+        assert_eq!(AxisRange::around([f64::NAN, f64::INFINITY], Scale::Linear), None);
+        assert_eq!(AxisRange::around([0.0, -1.0], Scale::Log), None);
         for values in [[0.0, 0.0], [5.0, 5.0], [1e300, -1e300], [1e-300, 2e-300]] {
-            let axis = Axis::around(values, Scale::Linear).unwrap();
+            let axis = AxisRange::around(values, Scale::Linear).unwrap();
             let position = axis.position(values[0]).unwrap();
             assert!((0.0..=1.0).contains(&position), "{values:?}: {position}");
             assert!(axis.ticks(5).len() < 20);
         }
-        assert_eq!(Axis::around([1.0, 2.0], Scale::Log).unwrap().position(-1.0), None);
+        assert_eq!(AxisRange::around([1.0, 2.0], Scale::Log).unwrap().position(-1.0), None);
     }
 }

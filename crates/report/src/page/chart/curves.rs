@@ -1,7 +1,7 @@
 //! Curves over epochs or steps.
 
-use super::axis::Axis;
-use super::labels::{self, Named, Room};
+use super::axis::AxisRange;
+use super::labels::{self, LabelledPoint, Room};
 use super::{Chart, Series};
 use crate::page::markup::escape;
 use crate::page::palette::colours;
@@ -25,10 +25,12 @@ pub(super) fn draw(chart: &Chart) -> String {
     let mut out = format!("<section><h2>{}</h2>\n", escape(&chart.title));
     let points = || chart.series.iter().flat_map(|series| &series.points);
     // A point without a height must not stretch the width.
-    let across =
-        Axis::around(points().filter(|point| point.1.is_finite()).map(|point| point.0), chart.across_scale);
+    let across = AxisRange::around(
+        points().filter(|point| point.1.is_finite()).map(|point| point.0),
+        chart.across_scale,
+    );
     let ends = chart.series.iter().filter_map(|series| series.interval).flat_map(|(low, high)| [low, high]);
-    let up = Axis::around(points().map(|point| point.1).chain(ends), chart.scale);
+    let up = AxisRange::around(points().map(|point| point.1).chain(ends), chart.scale);
     let (Some(across), Some(up)) = (across, up) else {
         out.push_str("<p class=\"soft\">no values yet</p></section>\n");
         return out;
@@ -56,7 +58,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     out
 }
 
-fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
+fn frame(out: &mut String, across: &AxisRange, up: &AxisRange, chart: &Chart) {
     for (value, text) in up.ticks(5) {
         let Some(y) = up.position(value).map(height) else { continue };
         write!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>").ok();
@@ -88,7 +90,7 @@ fn height(position: f64) -> f64 {
     BOTTOM - position * (BOTTOM - TOP)
 }
 
-fn curve(out: &mut String, series: &Series, colour: &str, across: &Axis, up: &Axis) {
+fn curve(out: &mut String, series: &Series, colour: &str, across: &AxisRange, up: &AxisRange) {
     let position = |at: f64, value: f64| Some((width(across.position(at)?), height(up.position(value)?)));
     write!(out, "<g style=\"--own:{colour}\">").ok();
     if let (Some((low, high)), [(at, _)]) = (series.interval, &series.points[..])
@@ -130,15 +132,15 @@ fn curve(out: &mut String, series: &Series, colour: &str, across: &Axis, up: &Ax
 }
 
 /// Labels series of one point by their names: there may be more of them than colours. A line leads from a distant label to its point.
-fn names(out: &mut String, chart: &Chart, colours: &[&'static str], across: &Axis, up: &Axis) {
-    let named: Vec<(&str, Named<'_>)> = (chart.series.iter().zip(colours))
+fn names(out: &mut String, chart: &Chart, colours: &[&'static str], across: &AxisRange, up: &AxisRange) {
+    let named: Vec<(&str, LabelledPoint<'_>)> = (chart.series.iter().zip(colours))
         .filter_map(|(series, &colour)| {
             let [(at, value)] = series.points[..] else { return None };
             let (x, y) = (width(across.position(at)?), height(up.position(value)?));
-            Some((colour, Named { name: &series.name, x, y }))
+            Some((colour, LabelledPoint { name: &series.name, x, y }))
         })
         .collect();
-    let points: Vec<Named<'_>> = named.iter().map(|(_, point)| *point).collect();
+    let points: Vec<LabelledPoint<'_>> = named.iter().map(|(_, point)| *point).collect();
     let room = Room { left: LEFT, right: RIGHT, top: 0.0, bottom: BOTTOM };
     for ((colour, point), label) in named.iter().zip(labels::place(&points, room)) {
         let is_left = label.x < point.x;
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_none_is_a_gap() {
+    fn a_missing_value_is_a_gap() {
         let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 1.0), (4.0, 2.0)];
         let chart = Chart { series: vec![Series::new("a", points)], ..Chart::default() };
         let text = draw(&chart);

@@ -1,8 +1,8 @@
 //! Names beside lone points, where no two of them lie over each other.
 
-/// A point that is told by its name.
+/// A point with a label.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Named<'n> {
+pub(super) struct LabelledPoint<'n> {
     pub(super) name: &'n str,
     pub(super) x: f64,
     pub(super) y: f64,
@@ -64,8 +64,8 @@ impl Frame {
 }
 
 /// Puts every name beside its point if there is room, else as near above or below as there is some.
-pub(super) fn place(points: &[Named<'_>], room: Room) -> Vec<Label> {
-    let dot = |point: &Named<'_>| Frame {
+pub(super) fn place(points: &[LabelledPoint<'_>], room: Room) -> Vec<Label> {
+    let dot = |point: &LabelledPoint<'_>| Frame {
         left: point.x - DOT,
         right: point.x + DOT,
         top: point.y - DOT,
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn a_lone_name_stands_beside_its_point() {
-        let at = |x| place(&[Named { name: "stack", x, y: 100.0 }], ROOM)[0];
+        let at = |x| place(&[LabelledPoint { name: "stack", x, y: 100.0 }], ROOM)[0];
         assert_eq!((at(100.0).x, at(100.0).y), (106.0, 103.5));
         assert_eq!(at(400.0).x + at(400.0).width, 394.0);
     }
 
     #[test]
-    fn no_two_names_lie_over_each_other() {
+    fn names_do_not_overlap() {
         let names = [
             "additive-ridge",
             "gene-mlp",
@@ -128,8 +128,8 @@ mod tests {
         ];
         for spread in [0.0, 2.0, 7.0, 20.0] {
             for x in [60.0, 220.0, 420.0] {
-                let points: Vec<Named<'_>> = (names.iter().enumerate())
-                    .map(|(i, name)| Named {
+                let points: Vec<LabelledPoint<'_>> = (names.iter().enumerate())
+                    .map(|(i, name)| LabelledPoint {
                         name,
                         x: x + spread * (i % 3) as f64 / 3.0,
                         y: 90.0 + spread * i as f64 / 9.0,

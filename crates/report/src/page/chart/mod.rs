@@ -12,14 +12,14 @@ pub use heat::HeatMap;
 
 /// A chart with a heading of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Figure {
+pub enum Plot {
     /// Curves or named points.
     Chart(Chart),
     /// Predicted against measured values.
     Scatter(Scatter),
 }
 
-impl Figure {
+impl Plot {
     pub(super) fn draw(&self) -> String {
         match self {
             Self::Chart(chart) => curves::draw(chart),

@@ -1,6 +1,6 @@
 //! Predicted against measured: a dot for each sample, or how many samples fall where.
 
-use super::axis::Axis;
+use super::axis::AxisRange;
 use super::{Scale, Scatter};
 use crate::page::markup::escape;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub(super) fn draw(scatter: &Scatter) -> String {
         || scatter.measured.iter().zip(&scatter.predicted).map(|(&m, &p)| (f64::from(m), f64::from(p)));
     let pairs: Vec<(f64, f64)> = both().filter(|(m, p)| m.is_finite() && p.is_finite()).collect();
     // One range for both: the diagonal is where a prediction is right.
-    let Some(axis) = Axis::around(pairs.iter().flat_map(|&(m, p)| [m, p]), Scale::Linear) else {
+    let Some(axis) = AxisRange::around(pairs.iter().flat_map(|&(m, p)| [m, p]), Scale::Linear) else {
         out.push_str("<p class=\"soft\">no samples</p></section>\n");
         return out;
     };
@@ -63,7 +63,7 @@ fn caption(scatter: &Scatter, positions: &[(f64, f64)]) -> String {
     text
 }
 
-fn frame(out: &mut String, axis: &Axis) {
+fn frame(out: &mut String, axis: &AxisRange) {
     for (value, text) in axis.ticks(5) {
         let Some(position) = axis.position(value) else { continue };
         let (x, y) = (across(position), up(position));

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use knockout_trace::{
-    ArgKey, ArgSet, ArgValue, DamageKind, Event, Id, Lane, Outcome, ReadError, ReadOptions, Sink, read,
+    ArgKey, ArgSet, ArgValue, DamageKind, Id, Lane, ReadError, ReadOptions, ReadOutcome, Sink, TraceEvent,
+    read,
 };
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ impl Sink for Keep {
         ArgSet::of(&[ArgKey::Correlation, ArgKey::Stream, ArgKey::CallStack, ArgKey::FlowId])
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &TraceEvent<'_>) {
         assert_eq!(event.index, self.events.len() as u64, "events come in file order");
         self.events.push(Seen {
             phase: event.phase.0,
@@ -56,7 +57,7 @@ pub(crate) fn ours(
     text: &[u8],
     threads: usize,
     block_bytes: usize,
-) -> (Result<Outcome, ReadError>, Vec<Seen>) {
+) -> (Result<ReadOutcome, ReadError>, Vec<Seen>) {
     let mut keep = Keep::default();
     let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
     let outcome = read(text, ReadOptions { threads, block_bytes }, &mut keep);
@@ -137,7 +138,7 @@ pub(crate) fn compare(text: &[u8], block_bytes: usize) {
     }
 }
 
-fn compare_event(their: &BTreeMap<String, &RawValue>, our: &Seen, outcome: &Outcome) {
+fn compare_event(their: &BTreeMap<String, &RawValue>, our: &Seen, outcome: &ReadOutcome) {
     if let Some(phase) = text_of(their.get("ph")) {
         let expected = match phase.as_bytes() {
             [] => 0,
