@@ -11,7 +11,7 @@ use crate::output;
 use crate::ui::Ui;
 use clap::{Args, Command};
 use knockout_base::files::create_folder;
-use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Samples, Summary};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, DatasetSummary, Part, Samples};
 use knockout_predict::baseline::Baseline;
 use knockout_predict::predictions::Predictions;
 use knockout_report::lab::{DemoDocument, demo_page};
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let detail = |name: &str, path: &str| (name.to_owned(), path.to_owned());
     let document = DemoDocument {
         schema: 1,
-        summary: Summary::of(&dataset, DEFAULT_SPLIT_SEED),
+        summary: DatasetSummary::of(&dataset, DEFAULT_SPLIT_SEED),
         dataset: yeast.into(),
         evaluation,
         hits: predicted,

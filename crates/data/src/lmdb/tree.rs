@@ -34,7 +34,7 @@ pub(crate) struct TreePage {
 }
 
 /// A node: three words of its header, its key and what follows to the end of the page.
-struct TreeNode<'p> {
+struct PageNode<'p> {
     low: u16,
     high: u16,
     flags: u16,
@@ -85,7 +85,7 @@ impl TreePage {
             return bad("it is too short");
         };
         if found != number {
-            return bad("it says that it is another one");
+            return bad("it has the number of another page");
         }
         let is_leaf = match flags & KINDS {
             BRANCH => false,
@@ -112,7 +112,7 @@ impl TreePage {
         usize::from(u16_at(&self.bytes, 12).unwrap_or(0)).saturating_sub(PAGE_HEADER) / 2
     }
 
-    fn node(&self, place: usize) -> Result<TreeNode<'_>, LmdbError> {
+    fn node(&self, place: usize) -> Result<PageNode<'_>, LmdbError> {
         let bad = || damaged(self.number, "a node lies outside of it");
         let at = usize::from(u16_at(&self.bytes, PAGE_HEADER + 2 * place).ok_or_else(bad)?);
         let words = [0, 2, 4, 6].map(|offset| u16_at(&self.bytes, at + offset));
@@ -122,7 +122,7 @@ impl TreePage {
         }
         let rest = self.bytes.get(at + NODE_HEADER..).ok_or_else(bad)?;
         let (key, value) = rest.split_at_checked(usize::from(key_size)).ok_or_else(bad)?;
-        Ok(TreeNode { low, high, flags, key, rest: value })
+        Ok(PageNode { low, high, flags, key, rest: value })
     }
 
     fn key(&self, place: usize) -> Result<&[u8], LmdbError> {
@@ -130,12 +130,12 @@ impl TreePage {
     }
 
     fn child(&self, place: usize) -> Result<u64, LmdbError> {
-        let TreeNode { low, high, flags, .. } = self.node(place)?;
+        let PageNode { low, high, flags, .. } = self.node(place)?;
         Ok(u64::from(low) | u64::from(high) << 16 | u64::from(flags) << 32)
     }
 
     fn value(&self, place: usize) -> Result<Value<'_>, LmdbError> {
-        let TreeNode { low, high, flags, rest, .. } = self.node(place)?;
+        let PageNode { low, high, flags, rest, .. } = self.node(place)?;
         let length = usize::from(low) | usize::from(high) << 16;
         let bad = |why| damaged(self.number, why);
         match flags {

@@ -148,7 +148,7 @@ pub(crate) fn metadata(value: &str) -> BTreeMap<String, String> {
     message.and_then(|message| ArrowMessage(message).metadata()).unwrap_or_default()
 }
 
-/// A flatbuffer of which nothing is trusted.
+/// An untrusted flatbuffer, whose offsets are all checked.
 struct ArrowMessage<'a>(&'a [u8]);
 
 impl<'a> ArrowMessage<'a> {

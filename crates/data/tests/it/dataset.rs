@@ -112,7 +112,7 @@ fn annotations_come_back_and_belong_to_the_content() {
     let others = with.checksums.iter().filter(|(path, _)| !path.starts_with("annotations/"));
     assert!(others.eq(without.checksums.iter()));
     assert_eq!(opened.cell.hash(), Dataset::open(&plain).unwrap().cell.hash());
-    let summary = knockout_data::screen::Summary::of(&opened, 0);
+    let summary = knockout_data::screen::DatasetSummary::of(&opened, 0);
     let found: Vec<_> =
         summary.annotations.iter().map(|set| (&*set.name, set.terms, set.genes, set.pairs)).collect();
     assert_eq!(found, [("complexes-2", 1, 2, 2), ("go", 2, 3, 4)]);
@@ -385,5 +385,5 @@ fn links_and_pipes_in_a_dataset_are_refused() {
     assert!(made.success());
     let error = Dataset::open(&dir).unwrap_err();
     assert!(error.class() == Class::Damage && chain(&error).contains("a pipe"), "{}", chain(&error));
-    assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::Finding::is_fault));
+    assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::DatasetFinding::is_fault));
 }

@@ -1,4 +1,4 @@
-//! DANGO with weights that no longer change: embeddings once, and of every gene all that its part in a set's attention needs.
+//! DANGO with fixed weights: tables of the embeddings and of each gene's terms in the attention over a set.
 //!
 //! Tables are computed in `f64` and rounded once, so their error is smaller than that of the layers they replace.
 //!

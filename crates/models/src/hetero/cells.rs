@@ -1,9 +1,9 @@
 //! The cells whose rows a batch computes: bases, then samples.
 //!
-//! A row of a sample depends on those of its deleted genes alone that reach it, and is the same in every cell that lacks just these. So gene
-//! sets that several samples contain are *bases*: cells of their own whose rows are computed once and read by all samples that contain them.
-//! Samples of one query pair have the cell without the pair as a base; samples that share one gene, the cell without it. The wild type is the
-//! base of all and has no number here.
+//! A row of a sample depends on those of its deleted genes alone that reach it, and is the same in every cell that lacks just
+//! these. So gene sets that several samples contain are *bases*: cells of their own whose rows are computed once and read by
+//! all samples that contain them. Samples of one query pair have the cell without the pair as a base; samples that share one
+//! gene, the cell without it. The wild type is the base of all and has no index here.
 
 use super::own_rows::OwnRows;
 use knockout_data::cell::GeneSetsRef;
@@ -30,7 +30,7 @@ pub(super) struct BatchCells {
 pub(super) enum Sharing {
     /// They do.
     Bases,
-    /// Every sample has all of its rows of its own.
+    /// All rows of every sample are its own.
     None,
 }
 

@@ -1,10 +1,10 @@
 //! The rows that a batch computes, layer by layer and network by network.
 //!
-//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell (bases, then
-//! samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild type's. Before the first
-//! layer no cell has rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the targets of their
-//! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
-//! sets, neither parameters nor the tape.
+//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell
+//! (bases, then samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild
+//! type's. Before the first layer no cell has rows of its own; after it, where only changed rows are computed, those of the
+//! deleted genes and of the targets of their edges; and so on. Where several samples share a deletion, each row that depends on
+//! it alone exists once. The module depends on graphs and gene sets, and on neither parameters nor the tape.
 //!
 //! # Rows of one sample
 //!

@@ -1,7 +1,8 @@
 //! The genes that deleting one gene reaches, layer by layer and network by network, for all deleted genes of a batch at once.
 //!
-//! A row depends on a deletion if the deleted gene is the row's own or reaches it along edges in as many layers as have passed. What several
-//! deletions reach follows by operations on bit sets. The module knows graphs and genes, neither rows nor samples.
+//! A row depends on a deletion if the deleted gene is the row's own or reaches it along edges in as many layers as have passed.
+//! What several deletions reach follows by operations on bit sets. The module depends on graphs and genes, and on neither rows
+//! nor samples.
 
 use knockout_engine::kernel::Graph;
 use rayon::prelude::*;

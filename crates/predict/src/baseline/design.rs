@@ -1,4 +1,5 @@
-//! Query pairs that are well known, and which indicators of a linear model are 1 for a record: its genes, and its query pair.
+//! Query pairs with enough records, and the design matrix of a linear model: indicators of a record's genes and of its query
+//! pair.
 
 use knockout_data::screen::Samples;
 use knockout_solve::ridge::Design;

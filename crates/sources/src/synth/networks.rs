@@ -4,7 +4,7 @@
 //! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it; two
 //! entries for each edge without a direction show how much.
 
-use crate::synth::config::{Config, NetworkConfig};
+use crate::synth::config::{NetworkConfig, SynthConfig};
 use crate::synth::weighted::Weighted;
 use knockout_base::error::Result;
 use knockout_base::random::Rng;
@@ -25,7 +25,7 @@ pub(crate) struct ModuleStructure {
 }
 
 impl ModuleStructure {
-    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+    pub(crate) fn new(config: &SynthConfig, seed: u64) -> Self {
         // The purpose is part of the dataset's bytes.
         let mut rng = Rng::new(seed, "society");
         // Quadratic in a uniform number: a few large communities, many small ones, none empty by design of `max`.
@@ -44,7 +44,7 @@ impl ModuleStructure {
 
 /// All networks, in the order of their names.
 pub(crate) fn networks(
-    config: &Config,
+    config: &SynthConfig,
     modules: &ModuleStructure,
     seed: u64,
     on_rows: &(dyn Fn(usize) + Sync),

@@ -7,7 +7,7 @@ use knockout_train::checkpoint::{
 };
 use knockout_train::config::Identity;
 use knockout_train::fit::Position;
-use knockout_train::run::{Inputs, MetricsLog, RunFolder, RunManifest, Start};
+use knockout_train::run::{Inputs, MetricsLog, NewRunFiles, RunFolder, RunManifest};
 use knockout_train::schedule::{
     Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Plateau, PlateauOptions,
 };
@@ -328,7 +328,7 @@ fn kill_9_at_any_moment_leaves_a_checkpoint_and_loses_none() {
         inputs: Inputs { dataset: "d".into(), gene_table: "g".into(), cell: "c".into() },
         conditions: BTreeMap::new(),
     };
-    drop(RunFolder::create(&path, Start { config: "", overrides: &[], manifest: &manifest }).unwrap());
+    drop(RunFolder::create(&path, NewRunFiles { config: "", overrides: &[], manifest: &manifest }).unwrap());
     let store = Checkpoints::at(&path.join("checkpoints"));
     let mut newest = 0;
     for attempt in 0..12_u64 {

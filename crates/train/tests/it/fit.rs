@@ -1,6 +1,6 @@
 //! The promises of a run: the same bits for any number of threads and any interruption.
 
-use super::home::{Home, tiny};
+use super::home::{DatasetFolder, tiny};
 use knockout_base::error::{Class, Result};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_trace::Recorder;
@@ -46,7 +46,7 @@ fn hetero(dataset: &Dataset) -> Config {
     Config::of("hetero", &dataset.cell, &keys).unwrap()
 }
 
-struct Outcome {
+struct TrainedFit {
     end: End,
     hashes: Vec<String>,
     losses: Vec<f64>,
@@ -59,8 +59,8 @@ fn train(
     threads: usize,
     folder: &Path,
     stop_after: Option<u64>,
-) -> Outcome {
-    let mut outcome = Outcome { end: End::Stopped, hashes: Vec::new(), losses: Vec::new() };
+) -> TrainedFit {
+    let mut outcome = TrainedFit { end: End::Stopped, hashes: Vec::new(), losses: Vec::new() };
     knockout_train::workers(threads).unwrap().install(|| {
         let mut run = if folder.exists() {
             Run::resume(folder, &[] as &[&str]).unwrap()
@@ -85,7 +85,7 @@ fn train(
     outcome
 }
 
-fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> Outcome {
+fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> TrainedFit {
     let home = tempfile::tempdir().unwrap();
     train(dataset, config, threads, &home.path().join("run"), None)
 }
@@ -111,7 +111,7 @@ fn threads_do_not_change_a_bit() {
 fn a_checkpoint_beyond_its_epoch_is_refused() {
     let dataset = dataset();
     let config = config(&dataset, &[]);
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(2));
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
@@ -135,7 +135,7 @@ fn interruptions_do_not_change_a_bit() {
         assert_eq!((whole.end, whole.losses.len()), (End::Steps, 20));
         // 1,600 training samples make 16 batches: one stop is in the first epoch, the other at its end.
         for stop in [7, 16] {
-            let Home { folder: home, dataset } = Home::new(3);
+            let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
             let folder = home.path().join("run");
             let first = train(&dataset, &config, 1, &folder, Some(stop));
             assert_eq!(first.end, End::Stopped);
@@ -155,7 +155,7 @@ fn neither_threads_nor_interruptions_change_the_hetero_model() {
     assert_eq!((whole.end, whole.losses.len()), (End::Epochs, 16));
     assert_eq!(run(&dataset, &config, 7).hashes, whole.hashes);
     // After five batches the buffers are full and have wrapped around.
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let folder = home.path().join("run");
     let first = train(&dataset, &config, 1, &folder, Some(5));
     assert_eq!(first.end, End::Stopped);
@@ -241,7 +241,7 @@ fn empty_parts_are_refused() {
 
 #[test]
 fn what_a_resumed_run_lost_of_its_metrics_is_said() {
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let config = config(&dataset, &[]);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(20));

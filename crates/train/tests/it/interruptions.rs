@@ -1,7 +1,7 @@
 //! Any sequence of stops, kills, limits and resumed sittings comes to what the undisturbed run comes to: the metrics to the byte, the
 //! newest state, both best states and the reason of the end.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, LogPosition, Slot, State};
 use knockout_train::config::Config;
 use knockout_train::run::{End, EpochTimes, Event, Run, read_metrics};
@@ -62,7 +62,7 @@ const CASES: [(&str, &[&str], &[&str]); 4] = [
     ("hetero", &HETERO, &["epochs=3", "optimiser.accumulate=[\"1:3\"]", "run.patience=2"]),
 ];
 
-static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(3));
+static HOME: LazyLock<DatasetFolder> = LazyLock::new(|| DatasetFolder::new(3));
 
 fn create(folder: &Path, case: usize) -> Run {
     let (model, size, keys) = CASES[case];

@@ -1,7 +1,7 @@
 //! Several ranks train to the bits of one: for any number of them, any model and loss, and any sequence of stops. Here they are threads
 //! (`knockout_ranks::LocalRank`); `crates/cli/tests/mpi.rs` does the same with processes.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_data::screen::{Part, Split};
 use knockout_models::MODELS;
 use knockout_ranks::{LocalRank, Ranks};
@@ -14,7 +14,7 @@ use knockout_train::step::Mode;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(0));
+static HOME: LazyLock<DatasetFolder> = LazyLock::new(|| DatasetFolder::new(0));
 
 /// Everything that shares, couples or drops something: name, model, settings.
 const CASES: [(&str, &str, &[&str]); 7] = [

@@ -78,7 +78,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         let bytes = predictions.encode_with_genes(&dataset, &split, deviations.as_deref())?;
         let kept = match run.files().replace(&file, |out| out.write_all(&bytes)) {
             Ok(()) => format!("predictions in {}", folder.join(file).display()),
-            // A run that may only be read can be evaluated all the same.
+            // A read-only run can still be evaluated.
             Err(error) if error.io_kind().is_some_and(is_read_only) => {
                 format!("the predictions are not kept: {}", knockout_base::error::chain(&error))
             }

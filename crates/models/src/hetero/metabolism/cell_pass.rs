@@ -7,11 +7,11 @@
 //! t_g = self_weight x_g + Σ over its reactions ρ of s_ρ
 //! ```
 //!
-//! A metabolite is told what is made of it and what is used up, a reaction how much it depends on each metabolite: with signs, what both
-//! directions of a reversible reaction tell their genes would cancel.
+//! A metabolite receives production and consumption with their signs, a reaction only the magnitudes. With signs, the messages
+//! of both directions of a reversible reaction to their genes would cancel.
 //!
-//! A cell computes the nodes that differ from the wild type's and reads the others there; in the backward pass their gradients are added to
-//! the wild type's, whose turn is the last.
+//! A cell computes the nodes that differ from the wild type's and reads the others there; in the backward pass their gradients
+//! are added to the wild type's, which is processed last.
 
 use super::changes::{Changes, NodeRow};
 use super::graph::MetabolicGraph;

@@ -59,7 +59,7 @@ pub(super) struct Changes {
     pub(super) reactions: OwnNodes,
     /// Metabolites of reactions that have stopped or changed.
     pub(super) metabolites: OwnNodes,
-    /// Running reactions that such a metabolite tells something else.
+    /// Running reactions that receive a changed message from such a metabolite.
     pub(super) senders: OwnNodes,
 }
 

@@ -1,6 +1,6 @@
 //! A Parquet file as rows of text cells: only the requested columns are decoded.
 
-use super::cells::{CellSpan, Cells};
+use super::cells::{CellSpan, RowCells};
 use super::header::Header;
 use super::limit::check_unpacked;
 use crate::import::fault;
@@ -56,7 +56,7 @@ impl ParquetRows {
         })
     }
 
-    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<RowCells<'_>>, Error> {
         if !self.rows.advance().map_err(|error| failed(path, error))? {
             return Ok(None);
         }

@@ -92,7 +92,7 @@ pub fn read(
     let filter: Vec<(usize, &String)> =
         filter.iter().flatten().copied().zip(options.filter.values()).collect();
     let names = sink.names();
-    // Without a table of genes a cell cannot be asked whether it is a name as a whole; only a lone column must hold several.
+    // Without a table of genes it is unknown whether a cell is one name as a whole; only a lone column must hold several.
     let is_one_each = usual || (names.is_none() && genes.len() > 1);
     let in_cell = if is_one_each { InCell::One } else { InCell::Several };
     while let Some(row) = table.next_row()? {

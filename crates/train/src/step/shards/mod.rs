@@ -9,7 +9,7 @@ mod rows;
 mod tree;
 
 use super::{Mode, Spans, StepOutcome, StepPlan, Trainer};
-use crate::loader::{EpochBatches, ShardPlace, Shards};
+use crate::loader::{EpochBatches, ShardPosition, Shards};
 use crate::schedule::GroupEnd;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSets;
@@ -66,7 +66,7 @@ struct ShardSamples {
 struct WaitingShard<'a> {
     tape: Tape<'a, f32>,
     forward: Forward,
-    place: ShardPlace,
+    place: ShardPosition,
     targets: &'a [f32],
 }
 
@@ -125,7 +125,7 @@ impl Trainer {
             }
         }
         if plan.mode == Mode::Data {
-            // A batch is there when the slowest rank has its part; without this, ranks would drift apart.
+            // A batch is loaded when the slowest rank has its part. Without this barrier, ranks would drift apart.
             meter.time(StepPhase::Barrier, || sharding.ranks.any(false))?;
             return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
         }
@@ -154,7 +154,7 @@ impl Trainer {
     }
 }
 
-fn shard_at(place: ShardPlace) -> ShardAt {
+fn shard_at(place: ShardPosition) -> ShardAt {
     ShardAt {
         first_sample: place.first_sample as u32,
         first_member: place.first_member as u32,
@@ -162,8 +162,8 @@ fn shard_at(place: ShardPlace) -> ShardAt {
     }
 }
 
-/// The share of a shard's mean loss in that of the batch: its share of the samples that have a score.
-fn weight(place: ShardPlace, targets: &[f32]) -> f64 {
+/// Returns the weight of a shard's mean loss in that of the batch: its share of the samples that have a score.
+fn weight(place: ShardPosition, targets: &[f32]) -> f64 {
     let scored = targets.iter().filter(|target| !target.is_nan()).count();
     match place.batch_scored {
         0 => targets.len() as f64 / place.batch_samples as f64,

@@ -69,7 +69,7 @@ impl<'a> Coupled<'a> {
         Ok(())
     }
 
-    /// The loss of all samples, and its gradients with respect to their rows.
+    /// Computes the loss of all samples, and its gradients with respect to their rows.
     fn loss_and_slopes(&self, all: &AllRows) -> Result<(ShardLoss, Vec<Vec<f32>>)> {
         let slopes: Vec<RefCell<Vec<f32>>> =
             all.rows.iter().map(|rows| RefCell::new(vec![0.0; rows.len()])).collect();
@@ -90,7 +90,7 @@ impl<'a> Coupled<'a> {
         let loss = self.model.loss_of_rows(&mut tape, &vars, &all.targets, self.at);
         let value = ShardLoss::of(&tape, &loss, 0, 1.0, self.at)?;
         if self.mode >= Mode::Backward {
-            // No parameter enters the loss but through the rows.
+            // Parameters enter the loss only through the rows.
             tape.backward(loss.total, &mut Gradients::zeros(self.model.parameters()));
         } else {
             drop(tape);
