@@ -25,7 +25,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn files_are_read_as_written() {
     let (_folder, dir, dataset) = written();
     let opened = Dataset::open(&dir).unwrap();
     assert_eq!(opened.manifest, dataset.manifest);
@@ -38,7 +38,7 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
-fn features_come_back_and_belong_to_the_content() {
+fn features_are_read_as_written_and_hashed() {
     use knockout_data::cell::Features;
     let (_plain, plain, mut dataset) = written();
     assert!(!plain.join("features.parquet").exists());
@@ -96,7 +96,7 @@ fn annotated(dir: &Path) -> Dataset {
 }
 
 #[test]
-fn annotations_come_back_and_belong_to_the_content() {
+fn annotations_are_read_as_written_and_hashed() {
     let (_plain, plain, _) = written();
     assert!(!plain.join("annotations").exists());
     let folder = tempfile::tempdir().unwrap();

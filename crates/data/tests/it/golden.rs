@@ -85,7 +85,7 @@ fn sums(case: &Case, kept: &[Vec<(u32, u32)>], state: &str, back: bool) -> Vec<f
 }
 
 #[test]
-fn golden_masked_sums_are_met_by_every_representation() {
+fn every_representation_has_the_golden_masked_sums() {
     for case in cases("ops/masked_sum") {
         let (cell, samples) = screen_of(&case);
         let cell = Arc::new(cell);

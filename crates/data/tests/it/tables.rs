@@ -49,7 +49,7 @@ fn read_everything(bytes: Vec<u8>) -> Result<(), knockout_base::error::Error> {
 }
 
 #[test]
-fn columns_come_back() {
+fn columns_are_read_as_written() {
     let lists = lists(50_000);
     let table = Table::decode(columns(&lists).encode().unwrap()).unwrap();
     assert_eq!(table.row_count(), 50_000);
@@ -129,17 +129,17 @@ fn lists_whose_items_may_be_missing_are_refused() {
 type RepeatedWord = (Option<usize>, usize);
 
 /// Nulls, least and greatest word.
-type Said = (Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>);
+type ColumnStatistics = (Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// What the footer says of the first column.
-fn said(bytes: &[u8]) -> Option<Said> {
+/// Returns the footer's statistics of the first column.
+fn statistics_of(bytes: &[u8]) -> Option<ColumnStatistics> {
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).unwrap();
     let statistics = file.metadata().row_groups().first()?.column(0).statistics()?.clone();
     let end = |end: Option<&[u8]>| end.map(<[u8]>::to_vec);
     Some((statistics.null_count_opt(), end(statistics.min_bytes_opt()), end(statistics.max_bytes_opt())))
 }
 
-/// The same column by its codes and by its words.
+/// Writes a column by its codes and by its words.
 fn two_ways(words: usize, runs: &[RepeatedWord]) -> [Vec<u8>; 2] {
     let names: Vec<String> = (0..words).map(|word| format!("Y{:0>1$}", word * 7, word % 5 + 1)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -167,7 +167,7 @@ proptest! {
         let runs: Vec<RepeatedWord> = runs.into_iter().filter(|(code, _)| has_nulls || code.is_some()).collect();
         let [coded, looked_up] = two_ways(words, &runs);
         prop_assert_eq!(texts(&coded), texts(&looked_up));
-        prop_assert_eq!(said(&coded), said(&looked_up));
+        prop_assert_eq!(statistics_of(&coded), statistics_of(&looked_up));
     }
 }
 
@@ -194,7 +194,7 @@ proptest! {
 fn a_column_without_a_word_is_empty() {
     let [coded, _] = two_ways(3, &[(None, 20)]);
     assert_eq!(texts(&coded), vec![None; 20]);
-    assert_eq!(said(&coded), Some((Some(20), None, None)));
+    assert_eq!(statistics_of(&coded), Some((Some(20), None, None)));
 }
 
 #[test]

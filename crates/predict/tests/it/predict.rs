@@ -255,7 +255,7 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
 }
 
 #[test]
-fn merging_refuses_what_is_not_whole() {
+fn merging_refuses_incomplete_parts() {
     let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let candidates = triples(&opened, 20);
@@ -294,7 +294,7 @@ fn merging_refuses_what_is_not_whole() {
 }
 
 #[test]
-fn candidates_are_what_was_asked_for() {
+fn candidates_are_the_requested_sets() {
     let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let samples = &opened.dataset.samples;
@@ -319,7 +319,7 @@ fn candidates_are_what_was_asked_for() {
     assert_eq!(all(choose(3, &[1, 9, 4], &[4, 2]), &none).unwrap(), [[1, 2, 4], [2, 4, 9]]);
     let exclude = Filters { exclude: vec![5], ..Filters::default() };
     assert_eq!(all(choose(2, &[5, 1, 3], &[]), &exclude).unwrap(), [[1, 3]]);
-    // A gene that is asked for by name is not excluded.
+    // A gene that is requested by name is not excluded.
     assert_eq!(all(choose(2, &[1, 3], &[5]), &exclude).unwrap(), [[1, 5], [3, 5]]);
     let listed: GeneSets = [&[1, 2][..], &[2, 5], &[7, 8, 9]].into_iter().collect();
     assert_eq!(all(CandidateSpec::Listed(listed), &exclude).unwrap(), [vec![1, 2], vec![7, 8, 9]]);

@@ -28,7 +28,7 @@ fn predictions(dataset: &Dataset, split: &Split, part: Part) -> Predictions {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn files_are_read_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let set = dataset(folder.path(), 1);
     let split = split(&set, Scheme::GeneDisjoint, 5);
@@ -46,7 +46,7 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
-fn what_does_not_fit_the_dataset_is_refused() {
+fn predictions_of_another_dataset_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (set, other) = (dataset(folder.path(), 1), dataset(folder.path(), 2));
     let split = split(&set, Scheme::Random, 5);
@@ -126,7 +126,7 @@ fn every_malformed_file_is_refused_by_name() {
 }
 
 #[test]
-fn a_model_stands_beside_the_ridge() {
+fn a_model_is_compared_with_the_ridge() {
     let folder = tempfile::tempdir().unwrap();
     let set = dataset(folder.path(), 1);
     let split = split(&set, Scheme::GeneDisjoint, 5);

@@ -18,7 +18,7 @@ fn split(dataset: &Dataset, scheme: Scheme) -> Split {
 }
 
 #[test]
-fn what_is_resampled_follows_from_what_is_new() {
+fn units_of_resampling_follow_from_new_genes() {
     let dataset = dataset();
     let units = |scheme| MeasuredScores::of(&dataset, &split(&dataset, scheme), Part::Test).shared;
     assert_eq!(units(Scheme::Random).units, ResampledUnits::Records);
@@ -37,7 +37,7 @@ fn what_is_resampled_follows_from_what_is_new() {
 }
 
 #[test]
-fn regimes_divide_a_part_and_noise_is_called_noise() {
+fn regimes_divide_a_part_and_noise_is_reported() {
     let dataset = dataset();
     let split = split(&dataset, Scheme::GeneDisjoint);
     let rows = split.rows(Part::Test);

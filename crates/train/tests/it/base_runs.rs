@@ -91,7 +91,7 @@ fn residuals_are_trained_on_and_added_again() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_bits() {
+fn an_interrupted_run_resumes_to_the_same_bits() {
     let home = DatasetFolder::new(3);
     let base = home.solve("base", "low-rank", &[]);
     let keys = [format!("from.residuals_of={}", base.display()), format!("model.start={}", base.display())];
@@ -130,7 +130,7 @@ fn held_out(run: &Path) -> Vec<f32> {
 }
 
 #[test]
-fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
+fn folds_give_residuals_of_records_that_were_not_fitted_to() {
     let home = DatasetFolder::new(3);
     let plain = home.solve("plain", "stack", &[]);
     let folds = home.solve("folds", "stack", &["residuals.folds=3".to_owned()]);
@@ -141,7 +141,7 @@ fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
         read_metrics(&run).unwrap().pop().unwrap().weights_hash
     };
     assert_ne!(last(&plain, "on-plain"), last(&folds, "on-folds"), "a network learns from other residuals");
-    // Killed between two folds, it goes on to the same bits.
+    // Killed between two folds, it resumes to the same bits.
     let config = Config::of("stack", &home.dataset.cell, &["residuals.folds=3"]).unwrap();
     let run = Run::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
     let mut run = run.unwrap();

@@ -67,7 +67,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 #[test]
-fn everything_returns_bit_for_bit() {
+fn a_checkpoint_is_read_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("one");
     let hash = save_small(&target, &state(7));
@@ -116,7 +116,7 @@ fn a_number_that_is_not_finite_is_never_written() {
 }
 
 #[test]
-fn schedules_in_the_middle_return() {
+fn schedules_are_restored_in_the_middle() {
     let folder = tempfile::tempdir().unwrap();
     let cosine = CosineOptions { first_cycle: 5, cycle_factor: 1.5, lowest: 1e-6, warmup: 2, gamma: 0.8 };
     let plateau =
@@ -216,7 +216,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn tensors_that_cannot_return_are_refused() {
+fn tensors_that_could_not_be_read_back_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("one");
     let state = state(1);

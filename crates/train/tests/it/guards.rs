@@ -79,7 +79,7 @@ fn a_run_is_decided_before_its_first_step() {
     let log = fs::read_to_string(folder.join("log.txt")).unwrap();
     assert!(log.contains("resumed after step 0 with max_steps=1 loader.threads=1"), "{log}");
     drop(run);
-    // Whoever edits what the run began with is told.
+    // Edited files of the start of a run are refused.
     for name in ["config.toml", "split.parquet", "manifest.json"] {
         let before = fs::read(folder.join(name)).unwrap();
         let mut damaged = before.clone();

@@ -1,4 +1,4 @@
-//! The fuzz target's questions, asked of its seeds and of simple mutations of them: seconds instead of hours.
+//! The checks of the fuzz target on its seeds and on simple mutations of them: seconds instead of hours.
 
 use crate::oracle::{RunFileKind, ask};
 use std::fs;

@@ -1,5 +1,5 @@
-//! What is asked of any bytes as a file of a run's folder: an error, or a value that can be gone on with. Shared by the
-//! fuzz target `run_files` and by `tests/replay.rs`.
+//! The check of any bytes as a file of a run's folder: an error, or a value to resume from. Shared by the fuzz target
+//! `run_files` and by `tests/replay.rs`.
 //!
 //! Prediction and split files are not among them: a panic inside the Parquet reader is caught and becomes an error, which a
 //! fuzzer cannot see past.
@@ -49,7 +49,7 @@ impl RunFileKind {
     ];
 }
 
-/// Asks of an input whose first byte says what file it is; gives whether the bytes were accepted. `folder` is scratch space.
+/// Checks an input whose first byte selects the file; returns whether the bytes were accepted. `folder` is scratch space.
 pub(crate) fn ask(input: &[u8], folder: &Path) -> bool {
     let Some((&first, bytes)) = input.split_first() else { return false };
     match RunFileKind::ALL[usize::from(first) % RunFileKind::ALL.len()] {
@@ -89,7 +89,7 @@ fn decoded(files: &Files<'_>) -> bool {
     for tensor in &tensors {
         assert_eq!(tensor.shape.iter().product::<usize>(), tensor.values.len(), "{}", tensor.name);
     }
-    // A run goes on from here for some epochs.
+    // A run resumes from here for some epochs.
     let (mut rate, mut stopping, place) = (state.learning_rate, state.early_stopping, state.position);
     let mut best: Vec<_> = state.best.into_values().collect();
     let now = rate.rate();
