@@ -39,8 +39,8 @@ pub fn sharing_order(sets: GeneSetsRef<'_>, batch: usize) -> Vec<usize> {
         rank.map(|rank| genes.partition_point(|gene| gene < rank) / side)
     };
     let mut order: Vec<usize> = (0..sets.len()).collect();
-    order.sort_by_cached_key(|&place| {
-        let set = &ranked[place];
+    order.sort_by_cached_key(|&index| {
+        let set = &ranked[index];
         let (common, rare) = set.split_at(set.len().saturating_sub(2));
         let squares = (square(&second, rare.iter().rev().nth(1)), square(&rarest, rare.last()));
         (common.to_vec(), squares, rare.to_vec())
@@ -54,7 +54,7 @@ mod tests {
     use knockout_data::cell::GeneSets;
 
     fn ordered(sets: &GeneSets, batch: usize) -> Vec<Vec<u32>> {
-        sharing_order(sets.view(), batch).into_iter().map(|place| sets.get(place).to_vec()).collect()
+        sharing_order(sets.view(), batch).into_iter().map(|index| sets.get(index).to_vec()).collect()
     }
 
     /// Distinct genes of every batch.

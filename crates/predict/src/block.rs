@@ -132,20 +132,20 @@ impl ScoredBlock {
             .with_metadata(METADATA, scored)
             .u64s("number", |row| self.numbers[row]);
         // No set is empty; that others are shorter than the longest is known from the plan, not from a block.
-        for place in 0..order {
-            let (name, words) = (format!("gene_{}", place + 1), &names[..]);
-            table = if place == 0 {
+        for index in 0..order {
+            let (name, words) = (format!("gene_{}", index + 1), &names[..]);
+            table = if index == 0 {
                 table.coded(&name, words, |row| self.sets.get(row)[0])
             } else {
-                table.optional_coded(&name, words, move |row| self.sets.get(row).get(place).copied())
+                table.optional_coded(&name, words, move |row| self.sets.get(row).get(index).copied())
             };
         }
-        for place in 0..order {
-            let name = format!("index_{}", place + 1);
-            table = if place == 0 {
+        for index in 0..order {
+            let name = format!("index_{}", index + 1);
+            table = if index == 0 {
                 table.u32s(&name, |row| self.sets.get(row)[0])
             } else {
-                table.optional_u32s(&name, move |row| self.sets.get(row).get(place).copied())
+                table.optional_u32s(&name, move |row| self.sets.get(row).get(index).copied())
             };
         }
         table = table.f64s("prediction", |row| self.scores.mean[row]);

@@ -246,8 +246,8 @@ pub(crate) fn nothing_to_predict(what: &str) -> Error {
 }
 
 /// The error of a set that names a gene twice.
-pub(crate) fn repeated_gene(place: &str, name: &str) -> Error {
-    Error::request(format!("{place} names {name} twice; a set has every gene once"))
+pub(crate) fn repeated_gene(origin: &str, name: &str) -> Error {
+    Error::request(format!("{origin} names {name} twice; a set has every gene once"))
 }
 
 /// Edges of a gene over all networks, both directions.

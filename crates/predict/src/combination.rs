@@ -54,13 +54,13 @@ impl Combination {
     /// Moves on; `false` after the last one.
     pub(crate) fn advance(&mut self) -> bool {
         let size = self.elements.len();
-        let Some(place) =
-            (0..size).rev().find(|&place| self.elements[place] < self.count - (size - place) as u64)
+        let Some(index) =
+            (0..size).rev().find(|&index| self.elements[index] < self.count - (size - index) as u64)
         else {
             return false;
         };
-        self.elements[place] += 1;
-        for next in place + 1..size {
+        self.elements[index] += 1;
+        for next in index + 1..size {
             self.elements[next] = self.elements[next - 1] + 1;
         }
         true

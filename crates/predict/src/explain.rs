@@ -271,7 +271,7 @@ impl OpenRun {
         let subset = |mask: usize| -> Vec<u32> {
             set.iter()
                 .enumerate()
-                .filter(|(place, _)| mask >> place & 1 == 1)
+                .filter(|(index, _)| mask >> index & 1 == 1)
                 .map(|(_, &gene)| gene)
                 .collect()
         };

@@ -104,7 +104,7 @@ pub struct LoadedBatch {
     /// Index among the batches that this loader prepares in an epoch.
     item: usize,
     index: usize,
-    place: ShardPosition,
+    position: ShardPosition,
     times: LoadTimes,
 }
 
@@ -125,8 +125,8 @@ impl LoadedBatch {
     }
 
     /// Returns the shard and its position in the batch.
-    pub fn place(&self) -> ShardPosition {
-        self.place
+    pub fn position(&self) -> ShardPosition {
+        self.position
     }
 
     /// Returns the times of its preparation by phase and thread, and the consumer's wait time.
@@ -206,7 +206,7 @@ impl Loader {
             prepared,
             item: 0,
             index: 0,
-            place: ShardPosition::default(),
+            position: ShardPosition::default(),
             times: LoadTimes::default(),
         }
     }
@@ -225,7 +225,7 @@ impl Loader {
             under_way: None,
         };
         (loaded.item, loaded.index) = (item, index);
-        loaded.place = self.plan.shards.place(&self.dataset.samples, batch, shard);
+        loaded.position = self.plan.shards.position(&self.dataset.samples, batch, shard);
         loaded.prepared.prepare(rows, &mut timer)?;
         loaded.times = timer.times;
         Ok(())

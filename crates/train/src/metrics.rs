@@ -87,14 +87,14 @@ mod tests {
                 ];
                 assert_eq!(figures.as_object().unwrap().len(), mine.len());
                 for (figure, mine) in mine {
-                    let place = format!("{}: {figure} of {name}", case.name);
+                    let label = format!("{}: {figure} of {name}", case.name);
                     match (figures[figure].as_f64(), mine) {
                         (Some(expected), Some(mine)) => assert!(
                             (mine - expected).abs() <= tolerance * expected.abs(),
-                            "{place} is {mine}, expected {expected}"
+                            "{label} is {mine}, expected {expected}"
                         ),
-                        (None, None) => assert_eq!(figures[figure], "undefined", "{place}"),
-                        (expected, mine) => panic!("{place} is {mine:?}, expected {expected:?}"),
+                        (None, None) => assert_eq!(figures[figure], "undefined", "{label}"),
+                        (expected, mine) => panic!("{label} is {mine:?}, expected {expected:?}"),
                     }
                 }
             }

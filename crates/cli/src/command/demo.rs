@@ -44,13 +44,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
     create_folder(&args.out)?;
-    let place = |name: &str| {
+    let folder = |name: &str| {
         let path = args.out.join(name);
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| request_error(format!("{} is not UTF-8; choose another --out", path.display())))
     };
-    let (yeast, stack, dango) = (place("yeast")?, place("stack-0")?, place("dango-0")?);
-    let (hits, measured, report) = (place("hits")?, place("experiment")?, args.out.join("report.html"));
+    let (yeast, stack, dango) = (folder("yeast")?, folder("stack-0")?, folder("dango-0")?);
+    let (hits, measured, report) = (folder("hits")?, folder("experiment")?, args.out.join("report.html"));
     let mut demo = Demo { commands: Vec::new(), ui };
 
     demo.announce(&["data", "synth", &yeast, "--preset", &args.preset]);

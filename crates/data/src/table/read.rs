@@ -77,9 +77,9 @@ impl<T> ColumnBatch<'_, T> {
     /// The values row by row.
     fn rows(&self) -> impl Iterator<Item = Option<&T>> {
         let mut values = self.values.iter();
-        let places = if self.is_whole() { self.values.len() } else { self.definitions.len() };
-        (0..places).map(move |place| {
-            if self.is_whole() || self.definitions[place] == self.whole { values.next() } else { None }
+        let value_count = if self.is_whole() { self.values.len() } else { self.definitions.len() };
+        (0..value_count).map(move |index| {
+            if self.is_whole() || self.definitions[index] == self.whole { values.next() } else { None }
         })
     }
 
@@ -109,11 +109,11 @@ impl Table {
         }
         knockout_base::memory::check("decoding it", needed.max(row_count))
             .while_doing(|| "it does not fit into memory".to_owned())?;
-        let said = file.metadata().file_metadata().key_value_metadata();
-        let said =
-            said.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
+        let entries = file.metadata().file_metadata().key_value_metadata();
+        let entries =
+            entries.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
         let mut metadata: BTreeMap<String, String> =
-            said.map(|(key, value)| (key.clone(), value.clone())).collect();
+            entries.map(|(key, value)| (key.clone(), value.clone())).collect();
         if let Some(schema) = metadata.remove(arrow_schema::KEY) {
             metadata.extend(arrow_schema::metadata(&schema));
         }

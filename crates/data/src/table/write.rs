@@ -82,7 +82,7 @@ impl<'a> LeafColumn<'a> {
         for list in lists {
             values.extend(list.iter().map(|&item| item as i32));
             definitions.extend(list.iter().map(|_| 1 + i16::from(is_nullable)));
-            repetitions.extend((0..list.len()).map(|place| i16::from(place > 0)));
+            repetitions.extend((0..list.len()).map(|index| i16::from(index > 0)));
             if list.is_empty() {
                 definitions.push(0);
                 repetitions.push(0);
@@ -112,13 +112,13 @@ impl<'a> LeafColumn<'a> {
         let Some(mut column) = group.next_column()? else { return Ok(()) };
         let out = column.typed::<T>();
         let (definitions, repetitions) = (self.definitions.as_deref(), self.repetitions.as_deref());
-        let places = definitions.map_or(values.len(), <[i16]>::len);
+        let value_count = definitions.map_or(values.len(), <[i16]>::len);
         // Where all or none are there, pages end after so many rows; else after the next thousand, as the writer has it.
-        let is_even =
-            definitions.is_some() && (values.is_empty() || repetitions.is_none() && values.len() == places);
-        let step = if is_even { PAGE } else { places.max(1) };
-        for start in (0..places).step_by(step) {
-            let range = start..places.min(start + step);
+        let is_even = definitions.is_some()
+            && (values.is_empty() || repetitions.is_none() && values.len() == value_count);
+        let step = if is_even { PAGE } else { value_count.max(1) };
+        for start in (0..value_count).step_by(step) {
+            let range = start..value_count.min(start + step);
             let values = if is_even && !values.is_empty() { &values[range.clone()] } else { values };
             let definitions = definitions.map(|levels| &levels[range.clone()]);
             out.write_batch(values, definitions, repetitions.map(|levels| &levels[range]))?;
@@ -327,11 +327,11 @@ impl<'a> Columns<'a> {
                 is_nullable: column.is_nullable,
             })
             .collect();
-        let said = arrow_schema::encode(&fields, &self.metadata);
+        let arrow = arrow_schema::encode(&fields, &self.metadata);
         let mut properties = WriterProperties::builder()
             .set_created_by("knockout".to_owned())
             .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_key_value_metadata(Some(vec![KeyValue::new(arrow_schema::KEY.to_owned(), said)]));
+            .set_key_value_metadata(Some(vec![KeyValue::new(arrow_schema::KEY.to_owned(), arrow)]));
         for column in schema.columns() {
             // Word columns keep their dictionary; indices are nearly sorted and take a delta instead.
             if matches!(column.physical_type(), Physical::INT32 | Physical::INT64) {

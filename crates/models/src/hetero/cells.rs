@@ -58,8 +58,8 @@ impl BatchCells {
         counts.retain(|_, count| *count > 1);
         let bases: Vec<Vec<u32>> = counts.into_keys().map(|(_, genes)| genes).collect();
         let base = |genes: &[u32]| {
-            let place = bases.binary_search_by(|base| (base.len(), &base[..]).cmp(&(genes.len(), genes)));
-            place.ok().map(|place| place as u32)
+            let index = bases.binary_search_by(|base| (base.len(), &base[..]).cmp(&(genes.len(), genes)));
+            index.ok().map(|index| index as u32)
         };
         let subsets = |set: &Vec<u32>| {
             let masks = if shares(set) { 1..1 << set.len() } else { 0..0 };

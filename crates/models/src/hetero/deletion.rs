@@ -111,7 +111,7 @@ fn edge_masks(networks: &[HeteroNetwork], sets: GeneSetsRef<'_>, graphs: &Graphs
                     let is_kept = match graphs {
                         Graphs::Masks(layout, masks) => {
                             let position = network.positions[entry] as usize;
-                            masks[sample].is_kept(layout, MaskSection::Network(network.place), position)
+                            masks[sample].is_kept(layout, MaskSection::Network(network.index), position)
                         }
                         _ => !is_deleted(set, row) && !is_deleted(set, column),
                     };
@@ -137,7 +137,7 @@ fn rebuilt(
         let of_network = |network: &HeteroNetwork| {
             let (offsets, columns) = match graphs {
                 Graphs::Subgraphs(subgraphs) => {
-                    let graph = &subgraphs[sample].networks[network.place];
+                    let graph = &subgraphs[sample].networks[network.index];
                     (graph.offsets.clone(), graph.targets.iter().map(|gene| gene.0).collect())
                 }
                 _ => without(&network.graph.outgoing, &kept),

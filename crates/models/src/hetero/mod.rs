@@ -94,17 +94,17 @@ pub struct HeteroNetwork {
     /// Adjacency in both directions.
     pub graph: Graph,
     /// Its index among the cell's networks.
-    pub place: usize,
+    pub index: usize,
     /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
     /// by. Empty until [`HeteroNetwork::indexed`].
     pub positions: Vec<u32>,
 }
 
 impl HeteroNetwork {
-    /// Creates the network at index `place` in the cell.
-    pub fn of(network: &Network, place: usize, self_loops: SelfLoopChoice) -> Self {
+    /// Creates the network at index `index` in the cell.
+    pub fn of(network: &Network, index: usize, self_loops: SelfLoopChoice) -> Self {
         let graph = crate::graph_of(network, self_loops);
-        Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
+        Self { name: network.name().to_owned(), graph, index, positions: Vec::new() }
     }
 
     /// Adds the positions of edges, which a batch's masks need. Other routes skip it, because the lookup walks all edges.
@@ -137,7 +137,7 @@ impl HeteroNetwork {
         Self {
             name: name.to_owned(),
             graph: crate::merged_graph(networks, self_loops),
-            place: 0,
+            index: 0,
             positions: Vec::new(),
         }
     }

@@ -158,7 +158,7 @@ impl ModelOptions for HeteroOptions {
         // After each sum over neighbours a linear layer in, some between and one out; of the wild type, a row for each gene,
         // network and layer.
         let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
-        let places = of(self.layers) * of(self.networks.len());
+        let outputs = of(self.layers) * of(self.networks.len());
         let pairs =
             of(self.layers) * of(self.pair_linears) * of(self.pair_hidden) * (width + of(self.pair_hidden));
         let local = of(self.local_layers) * 4.0 * width * width;
@@ -168,10 +168,10 @@ impl ModelOptions for HeteroOptions {
         SizeEstimate {
             parameters: self.features.parameter_count(cell, self.width)
                 + nodes * width
-                + places * linears
+                + outputs * linears
                 + pairs
                 + local,
-            activations: places * genes * width,
+            activations: outputs * genes * width,
         }
     }
 

@@ -266,14 +266,14 @@ fn changed(
     deleted.sort_unstable();
     deleted.dedup();
     let reach = DeletionReach::new(graphs, genes, deleted, layers);
-    let places: Vec<Vec<usize>> = (0..cells.samples())
-        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.place(gene)).collect())
+    let indices: Vec<Vec<usize>> = (0..cells.samples())
+        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.index(gene)).collect())
         .collect();
     let rows = |(layer, network): (usize, usize)| {
         let words = reach.words();
         let mut owned = vec![0; cells.count() * words];
-        for (sample, places) in places.iter().enumerate() {
-            let reached: Vec<&[u64]> = places.iter().map(|&place| reach.of(place, layer, network)).collect();
+        for (sample, indices) in indices.iter().enumerate() {
+            let reached: Vec<&[u64]> = indices.iter().map(|&index| reach.of(index, layer, network)).collect();
             for word in 0..words {
                 let mut own = reached.iter().fold(0, |any, reached| any | reached[word]);
                 for &(mask, base) in cells.subsets(sample) {

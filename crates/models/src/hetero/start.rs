@@ -182,8 +182,8 @@ impl<T: Scalar> StartScaler<'_, T> {
                 }
             }
             Aggregate::Pairs { pairs, score, .. } => {
-                let places = (0..g.len()).flat_map(|i| (i..g.len()).map(move |j| (i, j)));
-                for (linears, (i, j)) in pairs.iter().zip(places) {
+                let indices = (0..g.len()).flat_map(|i| (i..g.len()).map(move |j| (i, j)));
+                for (linears, (i, j)) in pairs.iter().zip(indices) {
                     let both = g[i].chunks_exact(width).zip(g[j].chunks_exact(width));
                     let mut rows: Vec<T> = both.flat_map(|(i, j)| [i, j].concat()).collect();
                     for &linear in linears {

@@ -245,10 +245,10 @@ mod tests {
             held.halve_towards(&x, &y, epsilon);
         }
         let last = BLUR * BLUR;
-        let value = |places: &[f64]| {
+        let value = |points: &[f64]| {
             mean_difference(
-                &soft_minimum(places, &y, &held.g, last),
-                &soft_minimum(places, &x, &held.p, last),
+                &soft_minimum(points, &y, &held.g, last),
+                &soft_minimum(points, &x, &held.p, last),
             )
         };
         let mut gradient = [0.0; 5];

@@ -68,7 +68,7 @@ pub(crate) fn networks(
 /// The nodes that edges may leave.
 struct Regulators {
     /// Their indices among the nodes.
-    places: Vec<usize>,
+    indices: Vec<usize>,
     weights: Weighted,
     /// Whether each node is one.
     is_regulator: Vec<bool>,
@@ -193,22 +193,22 @@ impl Regulators {
         let mut keyed: Vec<(usize, usize)> = nodes
             .iter()
             .enumerate()
-            .map(|(place, &gene)| (gene as usize + rng.below(nodes.len()), place))
-            .map(|(key, place)| if Some(nodes[place]) == first { (0, place) } else { (key + 1, place) })
+            .map(|(index, &gene)| (gene as usize + rng.below(nodes.len()), index))
+            .map(|(key, index)| if Some(nodes[index]) == first { (0, index) } else { (key + 1, index) })
             .collect();
         keyed.sort_unstable();
-        let mut places: Vec<usize> =
-            keyed.into_iter().take(recipe.regulators).map(|(_, place)| place).collect();
-        rng.shuffle(&mut places);
+        let mut indices: Vec<usize> =
+            keyed.into_iter().take(recipe.regulators).map(|(_, index)| index).collect();
+        rng.shuffle(&mut indices);
         let mut is_regulator = vec![false; nodes.len()];
-        for &place in &places {
-            is_regulator[place] = true;
+        for &index in &indices {
+            is_regulator[index] = true;
         }
-        let ranks: Vec<usize> = (0..places.len()).collect();
-        Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), places, is_regulator }
+        let ranks: Vec<usize> = (0..indices.len()).collect();
+        Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), indices, is_regulator }
     }
 
     fn draw(&self, rng: &mut Rng) -> usize {
-        self.places[self.weights.choose(rng, 0..self.places.len())]
+        self.indices[self.weights.choose(rng, 0..self.indices.len())]
     }
 }

@@ -41,7 +41,7 @@ impl FromOptions {
         let single = [(RESIDUALS_OF, &self.residuals_of[..]), (START, &self.start[..])];
         let single = single.into_iter().filter(|(_, folder)| !folder.is_empty());
         let single = single.map(|(name, folder)| (name.to_owned(), folder));
-        let several = self.with.iter().enumerate().map(|(place, folder)| (with_name(place), &folder[..]));
+        let several = self.with.iter().enumerate().map(|(index, folder)| (with_name(index), &folder[..]));
         single.chain(several).collect()
     }
 
@@ -62,6 +62,6 @@ impl FromOptions {
 }
 
 /// Copy of a run that is stacked.
-pub(crate) fn with_name(place: usize) -> String {
-    format!("with-{place}")
+pub(crate) fn with_name(index: usize) -> String {
+    format!("with-{index}")
 }

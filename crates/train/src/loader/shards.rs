@@ -59,7 +59,7 @@ impl Shards {
     }
 
     /// The position of a shard in a batch, which is given by its rows of the dataset.
-    pub(super) fn place(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPosition {
+    pub(super) fn position(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPosition {
         if self.count == 1 {
             // A whole batch takes microseconds to load.
             return ShardPosition { batch_samples: batch.len(), ..ShardPosition::default() };

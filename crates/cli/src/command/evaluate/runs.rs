@@ -200,14 +200,14 @@ fn settings(a: &RunDescription, b: &RunDescription) -> Vec<(String, String, Stri
 /// Whether runs are seeds of one configuration. A mean over runs is meaningful only where the seed differs and nothing
 /// else.
 fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
-    for (place, run) in runs.iter().enumerate().skip(1) {
+    for (index, run) in runs.iter().enumerate().skip(1) {
         let same =
             |other: &RunDescription| other.config.seed == run.config.seed && settings(other, run).is_empty();
-        if let Some(same) = runs[..place].iter().position(same) {
+        if let Some(same) = runs[..index].iter().position(same) {
             let message = format!(
                 "{} and {} are of the same seed, {}: the same run twice has no spread; train with another --seed",
                 folders[same].display(),
-                folders[place].display(),
+                folders[index].display(),
                 run.config.seed
             );
             return Err(Failure::verdict(INCOMPARABLE, message));

@@ -222,12 +222,12 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
         ui.detail(&format!("  set {key}"));
     }
     let folder = args.out.clone().unwrap_or_else(|| {
-        let upon = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
+        let suffix = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
             (false, _) => "-residuals",
             (_, false) => "-with",
             _ => "",
         };
-        default_folder(&format!("{}{upon}", config.model.name()), dir, &config.split, config.seed)
+        default_folder(&format!("{}{suffix}", config.model.name()), dir, &config.split, config.seed)
     });
     let context = RunContext {
         dataset_folder: dir.to_owned(),

@@ -31,8 +31,8 @@ impl Split {
         }
         let mut out = vec![TrainingFold::default(); folds as usize];
         for &row in self.rows(Part::Train) {
-            for (fold, place) in out.iter_mut().zip(0..) {
-                let is_held_out = fold_of_row[row as usize] == place;
+            for (fold, index) in out.iter_mut().zip(0..) {
+                let is_held_out = fold_of_row[row as usize] == index;
                 if is_held_out { fold.held_out.push(row) } else { fold.kept.push(row) }
             }
         }

@@ -114,13 +114,13 @@ pub fn read(
         }
         let mut words = Vec::with_capacity(genes.len());
         let mut query = 0;
-        for (place, &column) in genes.iter().enumerate() {
+        for (index, &column) in genes.iter().enumerate() {
             let before = words.len();
             push_genes(&row, column, in_cell, names, &mut words)?;
-            if usual && place < 2 && words.len() == before {
+            if usual && index < 2 && words.len() == before {
                 return Err(row.bad(column, "a gene; only the third column of genes may be empty"));
             }
-            if place < options.query {
+            if index < options.query {
                 query = words.len();
             }
         }
