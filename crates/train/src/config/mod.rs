@@ -1,8 +1,8 @@
 //! The configuration of a run: one value with defaults that everything else is derived from.
 //!
 //! `config show`, the run's folder, checkpoint compatibility ([`Config::identity`]) and the conditions under which two runs are
-//! compared ([`Config::conditions`]) are all views of the same resolved [`Config`]. Sections are defined where they are used:
-//! `loader.*` in [`crate::loader`], `model.*` in the model's own options.
+//! compared ([`Config::conditions`]) are all views of the same resolved [`Config`]. Sections belong to the modules that use them:
+//! `loader.*` to [`crate::loader`], `model.*` to the model's own options.
 
 mod from;
 mod identity;
