@@ -40,7 +40,7 @@ complete -c knockout -n "__fish_knockout_needs_command" -f -a "sweep" -d 'Search
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, up to hundreds of millions'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "explain" -d 'Explain one prediction: networks, neighbours, genes, and measurements nearby'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and compare them'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, alternately and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
@@ -84,13 +84,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here are added' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l genes -d 'Genes of the table' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l aliases -d 'More names for the genes' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l network -d 'A network, or several from one file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l metabolism -d 'A metabolic model' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l features -d 'Content features of the genes; columns of several stand beside each other' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l features -d 'Content features of the genes; columns of several sources are put side by side' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l annotations -d 'Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Perturbations to import, by the kind column [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
@@ -123,7 +123,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'Unit that no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l seed -d 'The seed' -r
@@ -194,7 +194,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
@@ -206,7 +206,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Pri
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'Unit that no two parts share' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split-file -d 'A split file to take instead of making a split' -r -F
@@ -223,7 +223,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d '
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs; by default best-pearson, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'State of the runs; by default best-pearson, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
@@ -240,7 +240,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d '
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'What is held out, several with commas; schemes that do not apply to a dataset are left out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'Units that are held out, separated by commas; schemes that do not apply to a dataset are left out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l splits -d 'Splits of each kind, with seeds S, S+1, …, which are those of the models too' -r
@@ -267,7 +267,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; an interrupted one is resumed' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'Which state of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'State of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l data -d 'The dataset folder, if it is no longer where the runs were trained; its contents must be the same' -r -F
@@ -307,7 +307,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_se
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -l state -d 'Which state of the run; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l state -d 'State of the run; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l data -d 'The dataset folder, if it is no longer where the run was trained; its contents must be the same' -r -F
@@ -332,7 +332,7 @@ full\t'That, clipping and the optimiser'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l steps -d 'Steps to measure, after two to warm up; with a window or --at-step: steps in all' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
@@ -366,17 +366,17 @@ saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
 saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'Launcher of ranks, with its options; -n and their number are added' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round -d 'One round of an experiment over ranks, as the program starts itself' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-out -d 'Where that round goes' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'End after this time, such as 5m, with the rounds that are whole by then' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds; each measures every cell once' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'End after this time, such as 5m, with the rounds that are complete by then' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Warm-up steps before them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 'The folder to make; by default runs/experiment-DATASET' -r -F
@@ -505,7 +505,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, up to hundreds of millions'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Explain one prediction: networks, neighbours, genes, and measurements nearby'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and compare them'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, alternately and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'

@@ -87,13 +87,13 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (import)
 _arguments "${_arguments_options[@]}" : \
-'--recipe=[Take all sources and choices from a TOML file; options given here come on top]:FILE:_files' \
+'--recipe=[Take all sources and choices from a TOML file; options given here are added]:FILE:_files' \
 '--data=[The folder that relative file names start from; else \`KNOCKOUT_DATA\`, else the current folder]:DIR:_files' \
 '*--genes=[Genes of the table]:SOURCE:_default' \
 '*--aliases=[More names for the genes]:SOURCE:_default' \
 '*--network=[A network, or several from one file]:SOURCE:_default' \
 '--metabolism=[A metabolic model]:SOURCE:_default' \
-'*--features=[Content features of the genes; columns of several stand beside each other]:SOURCE:_default' \
+'*--features=[Content features of the genes; columns of several sources are put side by side]:SOURCE:_default' \
 '*--annotations=[Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own]:SOURCE:_default' \
 '*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
 '--alleles=[Perturbations to import, by the kind column \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
@@ -159,7 +159,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (split)
 _arguments "${_arguments_options[@]}" : \
-'--split=[What no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[Unit that no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--seed=[The seed]:S:_default' \
@@ -301,7 +301,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
-'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--epochs=[Epochs at most]:N:_default' \
@@ -322,7 +322,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ;;
 (baseline)
 _arguments "${_arguments_options[@]}" : \
-'--split=[What no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[Unit that no two parts share]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '(--split --splits)--split-file=[A split file to take instead of making a split]:FILE:_files' \
@@ -347,7 +347,7 @@ test\:"What is reported"))' \
 ;;
 (evaluate)
 _arguments "${_arguments_options[@]}" : \
-'(--predictions)--state=[Which state of the runs; by default best-pearson, or last if no epoch has ended yet]:STATE:((best-pearson\:"The best validation Pearson"
+'(--predictions)--state=[State of the runs; by default best-pearson, or last if no epoch has ended yet]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--predictions=[The prediction file]:FILE:_files' \
@@ -372,7 +372,7 @@ test\:"What is reported"))' \
 ;;
 (benchmark)
 _arguments "${_arguments_options[@]}" : \
-'*--split=[What is held out, several with commas; schemes that do not apply to a dataset are left out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'*--split=[Units that are held out, separated by commas; schemes that do not apply to a dataset are left out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--splits=[Splits of each kind, with seeds S, S+1, …, which are those of the models too]:N:_default' \
@@ -416,7 +416,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 (predict)
 _arguments "${_arguments_options[@]}" : \
 '--out=[The folder of predictions; an interrupted one is resumed]:DIR:_files' \
-'--state=[Which state of the runs; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+'--state=[State of the runs; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the runs were trained; its contents must be the same]:DIR:_files' \
@@ -505,7 +505,7 @@ esac
 ;;
 (explain)
 _arguments "${_arguments_options[@]}" : \
-'--state=[Which state of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+'--state=[State of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \
@@ -540,7 +540,7 @@ full\:"That, clipping and the optimiser"))' \
 '--steps=[Steps to measure, after two to warm up; with a window or --at-step\: steps in all]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
-'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--wait=[Steps before each window]:W:_default' \
@@ -584,17 +584,17 @@ saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)
 saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"))' \
-'(--ablate)*--ranks=[Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first]:N:_default' \
+'(--ablate)*--ranks=[Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first]:N:_default' \
 '--launcher=[Launcher of ranks, with its options; -n and their number are added]:COMMAND:_default' \
 '--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
 '--round-out=[Where that round goes]:DIR:_files' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
-'--max-time=[End after this time, such as 5m, with the rounds that are whole by then]:TIME:_default' \
-'--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
-'--warmup=[Steps of a turn before them that do not]:N:_default' \
+'--max-time=[End after this time, such as 5m, with the rounds that are complete by then]:TIME:_default' \
+'--steps=[Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients]:N:_default' \
+'--warmup=[Warm-up steps before them]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
-'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--out=[The folder to make; by default runs/experiment-DATASET]:DIR:_files' \
@@ -1086,7 +1086,7 @@ _knockout_commands() {
 'predict:Predict gene sets with trained models, up to hundreds of millions' \
 'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
-'experiment:Measure models in every mode, in turns and on the same batches, and compare them' \
+'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
@@ -1297,7 +1297,7 @@ _knockout__subcmd__help_commands() {
 'predict:Predict gene sets with trained models, up to hundreds of millions' \
 'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
-'experiment:Measure models in every mode, in turns and on the same batches, and compare them' \
+'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \

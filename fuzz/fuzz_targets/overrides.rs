@@ -1,7 +1,7 @@
 //! Any text as an override of a configuration.
 #![no_main]
 
-use knockout_sources::synth::Config;
+use knockout_sources::synth::SynthConfig;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -4,7 +4,7 @@ use crate::error::{Fault, raise};
 use crate::page::Page;
 use crate::{array, workers};
 use knockout_data::cell::{Deletion, GeneId, Network};
-use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Summary};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, DatasetSummary, Part};
 use knockout_report::lab::{DeletionDocument, GeneDocument, dataset_page, deletion_page, gene_page};
 use knockout_sources::lists;
 use knockout_train::config::SplitOptions;
@@ -163,7 +163,7 @@ impl Dataset {
     fn summary(&self, py: Python<'_>) -> PyResult<Page> {
         let dataset = self.get()?;
         workers::run(py, |_| {
-            let summary = Summary::of(&dataset, DEFAULT_SPLIT_SEED);
+            let summary = DatasetSummary::of(&dataset, DEFAULT_SPLIT_SEED);
             Page::of(dataset_page(&summary), &summary)
         })
     }

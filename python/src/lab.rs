@@ -5,7 +5,7 @@ use crate::error::Fault;
 use crate::page::Page;
 use crate::workers::{self, Cancel};
 use knockout_base::error::chain;
-use knockout_base::files::Folder as FileFolder;
+use knockout_base::files::Folder;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_bench::trials::Stop;
 use knockout_bench::trials::benchmark::{BenchmarkModel, BenchmarkRequest, run as run_benchmark};
@@ -14,8 +14,9 @@ use knockout_data::screen::Scheme;
 use knockout_models::MODELS;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, Candidates, Choice, DatasetEntry, Filters, Folder, Histogram, HitNotes, Keep, Ladder,
-    Outcome, Plan, Progress, RegimeAccuracy, Scorer as _, Share, write_hits,
+    BlockShare, Calibration, CandidateSpec, Candidates, DatasetEntry, Filters, FittedBaselines,
+    HistogramScale, HitNotes, KeptPredictions, Outcome, Plan, PredictionFolder, PredictionObserver,
+    RegimeAccuracy, Scorer as _, write_hits,
 };
 use knockout_report::lab::{
     BaselineDocument, BenchmarkDocument, PredictionDocument, RunsDocument, SweepDocument, TrainedComparison,
@@ -72,13 +73,13 @@ pub(crate) fn baseline(
         return Err(Fault::request("name at least one split and one seed").into());
     };
     workers::run(py, |cancel| {
-        let ladder = |options: &SplitOptions| {
+        let fit = |options: &SplitOptions| {
             let split = options.apply(&dataset)?;
-            Ok(Ladder::fit(&dataset, split, part, &seeds, &|_| cancel.check())?)
+            Ok(FittedBaselines::fit(&dataset, split, part, &seeds, &|_| cancel.check())?)
         };
-        let ladders = splits.iter().map(ladder).collect::<Result<Vec<_>, Fault>>()?;
+        let by_split = splits.iter().map(fit).collect::<Result<Vec<_>, Fault>>()?;
         let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
-        let document = BaselineDocument::of(&dataset, &ladders, first, &bootstrap, None);
+        let document = BaselineDocument::of(&dataset, &by_split, first, &bootstrap, None);
         Page::of(baseline_page(&document), &document)
     })
 }
@@ -112,7 +113,7 @@ enum GeneChoice {
 /// The progress of a prediction: nothing is shown, and Ctrl-C ends it.
 struct Cancellation<'a>(&'a Cancel);
 
-impl Progress for Cancellation<'_> {
+impl PredictionObserver for Cancellation<'_> {
     fn advance(&self, _candidates: u64) {}
 
     fn is_stopped(&self) -> bool {
@@ -163,8 +164,8 @@ fn find_hits(
         })
     };
     let choice = match &request.part {
-        Some(part) => Choice::DatasetPart(part_of(part)?),
-        None => Choice::Combinations {
+        Some(part) => CandidateSpec::DatasetPart(part_of(part)?),
+        None => CandidateSpec::Combinations {
             order: request.order,
             genes: chosen()?,
             with: find_genes(&request.with, genes, "with_genes")?,
@@ -190,15 +191,15 @@ fn find_hits(
         },
         candidates: candidates.description().clone(),
         keep: if request.keep_all {
-            Keep::All
+            KeptPredictions::All
         } else {
-            Keep::Extremes { top: request.top, bottom: request.bottom }
+            KeptPredictions::Extremes { top: request.top, bottom: request.bottom }
         },
         block: scorer.block(),
-        histogram: Histogram::around(labels.mean, labels.sd),
-        part: Share::default(),
+        histogram: HistogramScale::around(labels.mean, labels.sd),
+        part: BlockShare::default(),
     };
-    let folder = Folder::start(out, plan)?;
+    let folder = PredictionFolder::start(out, plan)?;
     let outcome =
         knockout_predict::predict(&folder, &candidates, &scorer, genes, extremes, &Cancellation(cancel))?;
     cancel.check();
@@ -228,7 +229,7 @@ fn budget_of(seconds: f64) -> Result<Duration, Fault> {
 
 /// Writes a page into a folder of runs.
 fn write(out: &Path, name: &str, text: &str) -> Result<(), Fault> {
-    Ok(FileFolder::at(out).replace(name, |file| file.write_all(text.as_bytes()))?)
+    Ok(Folder::at(out).replace(name, |file| file.write_all(text.as_bytes()))?)
 }
 
 /// Trains every model on every split, as `knockout benchmark` does.

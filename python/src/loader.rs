@@ -4,7 +4,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::Fault;
-use knockout_data::batch::{MaskLayout, MaskMethod, MaskSet, Section, Subgraph};
+use knockout_data::batch::{MaskLayout, MaskMethod, MaskSection, MaskSet, Subgraph};
 use knockout_data::cell::Cell;
 use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
 use numpy::ndarray::Array2;
@@ -229,7 +229,7 @@ impl Batches {
         let arrays = py.detach(|| {
             let layout = MaskLayout::of(cell);
             let mut mask = MaskSet::all_kept(&layout);
-            let width = |section: Section| 8 * mask.words(&layout, section).len();
+            let width = |section: MaskSection| 8 * mask.words(&layout, section).len();
             let mut arrays: Vec<Vec<u8>> =
                 sections.iter().map(|&section| Vec::with_capacity(rows.len() * width(section))).collect();
             for &row in rows {
@@ -284,7 +284,7 @@ impl Batches {
 }
 
 /// Returns the sections of a mask: genes first, then the networks in order.
-fn packed_sections(cell: &Cell) -> Vec<Section> {
-    let networks = (0..cell.networks().len()).map(Section::Network);
-    [Section::Genes].into_iter().chain(networks).collect()
+fn packed_sections(cell: &Cell) -> Vec<MaskSection> {
+    let networks = (0..cell.networks().len()).map(MaskSection::Network);
+    [MaskSection::Genes].into_iter().chain(networks).collect()
 }

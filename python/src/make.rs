@@ -10,7 +10,7 @@ use knockout_data::screen::{
 };
 use knockout_report::lab::import_page;
 use knockout_sources::import::Recipe;
-use knockout_sources::synth::{Config, PRESETS, synthesise};
+use knockout_sources::synth::{PRESETS, SynthConfig, synthesise};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(crate) fn synth(
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
-    synth: Config,
+    synth: SynthConfig,
 }
 
 fn make(
@@ -53,7 +53,7 @@ fn make(
     if !exists {
         Dataset::check_target(out)?;
     }
-    let synth = Config::preset(preset).ok_or_else(|| {
+    let synth = SynthConfig::preset(preset).ok_or_else(|| {
         Fault::request(format!("unknown preset {preset:?}; choose from {}", PRESETS.join(", ")))
     })?;
     let mut config = knockout_base::config::resolve(&Keys { synth }, keys)?.synth;

@@ -7,7 +7,7 @@ use crate::training::CancelSolver;
 use crate::{json, workers};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::cell::{GeneSets, GeneSetsRef};
-use knockout_predict::evaluation::{Evaluation, Model, Pairs, StackPredictions, evaluate_beside};
+use knockout_predict::evaluation::{Evaluation, NamedPredictions, Pairs, StackPredictions, evaluate_beside};
 use knockout_predict::explain::Detail;
 use knockout_predict::predictions::Predictions;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
@@ -247,7 +247,7 @@ impl OpenRun {
                 stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelSolver(cancel))?;
             let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
             cancel.check();
-            let model = Model { name: &name, predictions: &predictions };
+            let model = NamedPredictions { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
             let pairs = Pairs::Neighbours;
             let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =

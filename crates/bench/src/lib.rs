@@ -20,7 +20,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let home = tempfile::tempdir()?;
-//! let preset = synth::Config::preset("tiny").unwrap();
+//! let preset = synth::SynthConfig::preset("tiny").unwrap();
 //! let mut dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ())?;
 //! dataset.write(&home.path().join("tiny"), &|_| ())?;
 //!

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A command line and where it stands.
 struct Documented {
-    place: String,
+    location: String,
     words: Vec<String>,
     is_mention: bool,
 }
@@ -22,7 +22,7 @@ fn words_of(line: &str) -> Vec<String> {
 }
 
 /// Blocks of `text` that are indented or fenced, with backslashes at line ends resolved, and calls mentioned in running text.
-fn documented_in(place: &str, text: &str) -> Vec<Documented> {
+fn documented_in(location: &str, text: &str) -> Vec<Documented> {
     let mut found = Vec::new();
     let mut fenced = false;
     let joined = text.replace("\\\n", " ");
@@ -36,11 +36,15 @@ fn documented_in(place: &str, text: &str) -> Vec<Documented> {
             ["knockout ", "KNOCKOUT_", "mpirun ", "srun "].iter().any(|start| code.starts_with(start))
                 || code.contains("; do knockout ");
         if (fenced || line.starts_with("  ")) && is_call {
-            found.push(Documented { place: place.to_owned(), words: words_of(code), is_mention: false });
+            found.push(Documented {
+                location: location.to_owned(),
+                words: words_of(code),
+                is_mention: false,
+            });
         } else if !fenced {
             let mentions = line.split('`').skip(1).step_by(2).filter(|code| code.starts_with("knockout "));
             found.extend(mentions.map(|code| Documented {
-                place: place.to_owned(),
+                location: location.to_owned(),
                 words: words_of(code),
                 is_mention: true,
             }));
@@ -72,9 +76,11 @@ fn documents() -> Vec<Documented> {
 
 fn examples(command: &clap::Command) -> Vec<Documented> {
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let place = format!("{} --help", command.get_name());
-    let own =
-        help.split_once("EXAMPLES:").map(|(_, examples)| documented_in(&place, examples)).unwrap_or_default();
+    let location = format!("{} --help", command.get_name());
+    let own = help
+        .split_once("EXAMPLES:")
+        .map(|(_, examples)| documented_in(&location, examples))
+        .unwrap_or_default();
     own.into_iter().chain(command.get_subcommands().flat_map(examples)).collect()
 }
 
@@ -103,7 +109,7 @@ fn check(all: &[Documented], at_least: usize) {
     let wrong: Vec<String> = all
         .iter()
         .filter_map(|one| {
-            is_accepted(one).err().map(|error| format!("{}: {}\n{error}", one.place, one.words.join(" ")))
+            is_accepted(one).err().map(|error| format!("{}: {}\n{error}", one.location, one.words.join(" ")))
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

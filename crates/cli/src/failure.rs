@@ -23,7 +23,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An end with an exit code of its own; the result may have been printed.
+    /// Creates a failure with its own exit code; the result may have been printed.
     pub(crate) fn verdict(code: u8, message: impl Into<String>) -> Self {
         Self { code, contexts: Vec::new(), cause: message.into().into() }
     }
@@ -32,14 +32,14 @@ impl Failure {
         self.code
     }
 
-    /// Adds what was being done.
+    /// Adds the operation that failed.
     pub(crate) fn context(mut self, message: impl Into<String>) -> Self {
         self.contexts.push(message.into());
         self
     }
 }
 
-/// A fault of the request; the message has the next step.
+/// Creates the failure of a request that cannot be carried out; the message has the next step.
 pub(crate) fn request_error(message: impl Into<String>) -> Failure {
     Failure::verdict(exit::REQUEST, message)
 }
@@ -50,7 +50,7 @@ impl<E: Classified + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// One line: what was being done, what went wrong and its causes.
+/// One line: the operation, the error and its causes.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for context in self.contexts.iter().rev() {
@@ -121,7 +121,7 @@ mod tests {
     use std::io;
 
     #[derive(Debug, thiserror::Error)]
-    enum Fault {
+    enum TestError {
         #[error("outer")]
         Plain(#[source] io::Error),
         #[error("outer ({0})")]
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn a_cause_is_said_once() {
         let inner = || io::Error::other("inner");
-        let failed = |fault: Fault| Err::<(), _>(fault).unexpected("doing").unwrap_err().to_string();
-        assert_eq!(failed(Fault::Plain(inner())), "doing: outer: inner");
-        assert_eq!(failed(Fault::Quoting(inner())), "doing: outer (inner)");
+        let failed = |fault: TestError| Err::<(), _>(fault).unexpected("doing").unwrap_err().to_string();
+        assert_eq!(failed(TestError::Plain(inner())), "doing: outer: inner");
+        assert_eq!(failed(TestError::Quoting(inner())), "doing: outer (inner)");
     }
 
     #[test]

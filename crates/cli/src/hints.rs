@@ -73,10 +73,10 @@ mod tests {
     fn habits_from_other_programs_are_translated() {
         let hint = |args: &[&str]| of(&Cli::try_parse_from(args).unwrap_err());
         let base = ["knockout", "train", "yeast", "--model", "dango"];
-        let said = |option: &str| hint(&[&base[..], &[option]].concat());
-        assert!(said("--lr").unwrap().contains("optimiser.learning_rate=VALUE"));
-        assert!(said("--num-workers=4").unwrap().contains("loader.threads=VALUE"));
-        assert_eq!(said("--telepathy"), None);
+        let hint_for = |option: &str| hint(&[&base[..], &[option]].concat());
+        assert!(hint_for("--lr").unwrap().contains("optimiser.learning_rate=VALUE"));
+        assert!(hint_for("--num-workers=4").unwrap().contains("loader.threads=VALUE"));
+        assert_eq!(hint_for("--telepathy"), None);
         let mut error = Cli::try_parse_from([&base[..], &["--lr", "0.1"]].concat()).unwrap_err();
         without_wrong_ones(&mut error);
         assert!(!error.to_string().contains("-- --lr"), "{error}");

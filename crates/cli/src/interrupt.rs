@@ -26,7 +26,7 @@ impl Interrupt {
     fn listen(impatient: &[i32]) -> Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         let register = || -> std::io::Result<()> {
-            // The end comes first: it must not see what the same signal has just set.
+            // The immediate end is registered first: it must not see the flag that the same signal sets.
             for &signal in impatient {
                 flag::register_conditional_shutdown(signal, ENDED, Arc::clone(&asked))?;
             }
@@ -39,7 +39,7 @@ impl Interrupt {
         Ok(Self(asked))
     }
 
-    /// Whether somebody asked to stop.
+    /// Returns whether a stop was requested.
     pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

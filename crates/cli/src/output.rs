@@ -16,7 +16,7 @@ pub(crate) enum OutputKind {
     Page,
     /// Collapsed stacks.
     Stacks,
-    /// A trace: it may be anybody's, so `--force` is always needed.
+    /// A trace. It may come from another program, so `--force` is always needed.
     Trace,
 }
 

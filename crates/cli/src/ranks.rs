@@ -115,7 +115,7 @@ pub(crate) fn panic_if_asked(ranks: &Ranks, step: u64) {
     assert!(asked.is_none_or(|asked| asked != format!("{}:{step}", ranks.rank())), "a test requested it");
 }
 
-/// Release builds do not panic when asked.
+/// Release builds ignore the request.
 #[cfg(not(debug_assertions))]
 pub(crate) fn panic_if_asked(_: &Ranks, _: u64) {}
 

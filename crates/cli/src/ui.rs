@@ -70,7 +70,7 @@ impl Ui {
         }
     }
 
-    /// Lets the first of several ranks speak for all.
+    /// Lets only the first of several ranks print.
     #[cfg(feature = "lab")]
     pub(crate) fn join(&self, ranks: knockout_ranks::Ranks) {
         self.ranks.set(ranks).ok();
@@ -88,7 +88,7 @@ impl Ui {
         self.ranks.get().is_some_and(|ranks| !ranks.is_first())
     }
 
-    /// Whether another rank speaks: the trace tools have none.
+    /// Returns whether another rank prints: the trace tools have no ranks.
     #[cfg(not(feature = "lab"))]
     #[expect(clippy::unused_self, reason = "as with ranks")]
     fn is_silent(&self) -> bool {

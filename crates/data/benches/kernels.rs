@@ -7,11 +7,11 @@ use knockout_data::batch::{
     Store, StoreWriter, StoredForm, Subgraph,
 };
 use knockout_data::screen::Dataset;
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 use std::hint::black_box;
 
 fn dataset() -> Dataset {
-    let mut config = Config::preset("small").unwrap();
+    let mut config = SynthConfig::preset("small").unwrap();
     config.screen.samples = 1_000;
     synthesise(&config, 0, "small", "bench", &|_| {}).unwrap()
 }

@@ -3,10 +3,10 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Tape};
 use knockout_models::{Dango, DangoNetwork, LossAt, Model, SelfLoopChoice};
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 
 fn step(criterion: &mut Criterion) {
-    let mut config = Config::preset("yeast").expect("a preset");
+    let mut config = SynthConfig::preset("yeast").expect("a preset");
     config.screen.samples = 10_000;
     let dataset = synthesise(&config, 0, "yeast", "cargo bench", &|_| ()).expect("the preset is sound");
     let networks = dataset.cell.networks().iter().filter(|network| network.name().starts_with("string"));

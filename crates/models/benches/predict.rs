@@ -7,12 +7,12 @@ use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::Tape;
 use knockout_models::{Dango, DangoNetwork, Input, Model, SelfLoopChoice};
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 
 const COUNT: usize = 1 << 15;
 
 fn score(criterion: &mut Criterion) {
-    let mut config = Config::preset("yeast").expect("a preset");
+    let mut config = SynthConfig::preset("yeast").expect("a preset");
     config.screen.samples = 1_000;
     let dataset = synthesise(&config, 0, "yeast", "cargo bench", &|_| ()).expect("the preset is sound");
     let genes = dataset.cell.genes().len() as u32;

@@ -10,12 +10,12 @@ use knockout_models::{
     Aggregation, ChangedRows, Hetero, HeteroNetwork, HeteroOptions, NormKind, ScoreCombination,
     SelfLoopChoice, sharing_order,
 };
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 
 const SAMPLES: usize = 280;
 
 fn main() {
-    let mut config = Config::preset("yeast").expect("a preset");
+    let mut config = SynthConfig::preset("yeast").expect("a preset");
     config.screen.samples = 10_000;
     let dataset = synthesise(&config, 0, "yeast", "an example", &|_| ()).expect("the preset is sound");
     let sets = dataset.samples.gene_sets().first(SAMPLES);

@@ -14,7 +14,7 @@ use knockout_models::loss::interaction_loss;
 use knockout_models::{
     AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, Input, Model, Route, SelfLoopChoice,
 };
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 use std::sync::Arc;
 
 /// Experiment 085 with the norm `node`.
@@ -34,12 +34,12 @@ fn options() -> HeteroOptions {
 }
 
 /// Predictions, and all gradients one after the other.
-struct Found {
+struct Pass {
     predictions: Vec<f64>,
     gradients: Vec<f64>,
 }
 
-impl Found {
+impl Pass {
     fn of<T: Scalar>(cell: &Arc<Cell>, sets: GeneSetsRef<'_>, route: Route) -> Self {
         let networks = cell.networks().iter().enumerate().map(|(place, network)| {
             HeteroNetwork::of(network, place, SelfLoopChoice::AsStored).indexed(network)
@@ -86,12 +86,12 @@ fn main() {
     let argument = |at: usize| std::env::args().nth(at);
     let preset = argument(1).unwrap_or_else(|| "tiny".to_owned());
     let samples = argument(2).and_then(|count| count.parse().ok()).unwrap_or(4);
-    let mut config = Config::preset(&preset).expect("tiny, small or yeast");
+    let mut config = SynthConfig::preset(&preset).expect("tiny, small or yeast");
     config.screen.samples = config.screen.samples.min(10_000);
     let dataset = synthesise(&config, 0, &preset, "an example", &|_| ()).expect("the preset is sound");
     let sets = dataset.samples.gene_sets().first(samples);
     println!("{samples} samples of {preset}, from changed-rows in double precision:");
-    let exact = Found::of::<f64>(&dataset.cell, sets, Route::ChangedRows);
+    let exact = Pass::of::<f64>(&dataset.cell, sets, Route::ChangedRows);
     let routes = [
         (Route::ChangedRows, "changed-rows"),
         (Route::NodeMask, "node-mask"),
@@ -99,9 +99,9 @@ fn main() {
         (Route::Rebuilt, "rebuilt"),
     ];
     for (route, name) in &routes[1..] {
-        Found::of::<f64>(&dataset.cell, sets, *route).print_from(&exact, &format!("{name}, double"));
+        Pass::of::<f64>(&dataset.cell, sets, *route).print_from(&exact, &format!("{name}, double"));
     }
     for (route, name) in routes {
-        Found::of::<f32>(&dataset.cell, sets, route).print_from(&exact, &format!("{name}, single"));
+        Pass::of::<f32>(&dataset.cell, sets, route).print_from(&exact, &format!("{name}, single"));
     }
 }

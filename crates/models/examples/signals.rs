@@ -11,21 +11,21 @@ use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Gradients, Tape};
 use knockout_models::loss::{LossPrecision, interaction_loss};
 use knockout_models::{AggregationWeights, HeteroOptions, Input, Model, ModelOptions};
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 
 /// A stage of the forward pass: its rows, `[rows, width]`.
-struct Stage {
+struct Signal {
     name: String,
     values: Vec<f64>,
     width: usize,
 }
 
 /// Everything a forward and backward pass leaves.
-struct Found {
+struct Signals {
     /// Rows of all genes in the wild type, then of the samples.
-    rows: Vec<Stage>,
+    rows: Vec<Signal>,
     /// One row for each sample.
-    scores: Vec<Stage>,
+    scores: Vec<Signal>,
     gradients: Vec<(String, Vec<f64>)>,
     genes: usize,
 }
@@ -35,7 +35,7 @@ fn find<T: LossPrecision>(
     cell: &knockout_data::cell::Cell,
     sets: GeneSetsRef<'_>,
     targets: &[f64],
-) -> Found {
+) -> Signals {
     let model = options.model::<T>(cell, 1);
     let targets: Vec<T> = targets.iter().map(|&target| T::of(target)).collect();
     let mut tape = Tape::new(model.parameters());
@@ -43,7 +43,7 @@ fn find<T: LossPrecision>(
         model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
     let widen = |values: &[T]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
     let stage =
-        |name: &str, var, width| Stage { name: name.to_owned(), values: widen(tape.value(var)), width };
+        |name: &str, var, width| Signal { name: name.to_owned(), values: widen(tape.value(var)), width };
     let width = options.width;
     let mut rows = vec![stage("pre", forward.pre, width)];
     rows.extend(
@@ -62,7 +62,7 @@ fn find<T: LossPrecision>(
     let gradients = named
         .map(|(place, parameter)| (parameter.name().to_owned(), widen(gradients.parameter(place))))
         .collect();
-    Found { rows, scores, gradients, genes: cell.genes().len() }
+    Signals { rows, scores, gradients, genes: cell.genes().len() }
 }
 
 fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -87,7 +87,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let preset = arguments.first().map_or("tiny", String::as_str);
     let samples = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(32);
-    let mut config = Config::preset(preset).expect("a preset");
+    let mut config = SynthConfig::preset(preset).expect("a preset");
     config.screen.samples = config.screen.samples.min(10_000);
     let dataset = synthesise(&config, 0, preset, "an example", &|_| ()).expect("the preset is sound");
     let mut options = serde_json::to_value(HeteroOptions::defaults(&dataset.cell)).expect("plain values");
@@ -137,7 +137,7 @@ fn main() {
             rounding / differs
         );
     }
-    let all = |found: &Found| -> Vec<f64> {
+    let all = |found: &Signals| -> Vec<f64> {
         found.gradients.iter().flat_map(|(_, values)| values.clone()).collect()
     };
     let (exact_all, single_all) = (all(&exact), all(&single));
@@ -148,7 +148,7 @@ fn main() {
             .iter()
             .enumerate()
     {
-        let of = |found: &Found| -> Vec<f64> {
+        let of = |found: &Signals| -> Vec<f64> {
             let chosen = found.gradients.iter().filter(|(name, _)| name.starts_with(part));
             chosen.flat_map(|(_, values)| values.clone()).collect()
         };

@@ -37,7 +37,8 @@ pub trait Model<T: Scalar = f32>: Send + Sync {
         self.score_loss().record(tape, forward.rows(), targets, at, None)
     }
 
-    /// Returns whether the loss of a batch is more than the mean of those of its samples and terms that no sample enters.
+    /// Returns whether the loss couples the samples of a batch: whether it is more than the mean of their losses plus terms
+    /// without samples.
     fn couples_samples(&self) -> bool {
         self.score_loss().couples_samples()
     }

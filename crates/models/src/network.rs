@@ -25,7 +25,7 @@ pub enum StringChannels {
     /// Each is a network.
     #[default]
     Apart,
-    /// They become one network with each edge once; its λ is the least of theirs.
+    /// They become one network with each edge once; its λ is their smallest one.
     Merged,
 }
 

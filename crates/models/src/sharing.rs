@@ -4,15 +4,16 @@ use knockout_data::cell::GeneSetsRef;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The indices of the sets, ordered so that consecutive `batch` of them share genes: sets that agree in all but their two rarest genes stand
-/// together, and of those two genes a batch has few of either (a square of pairs rather than a line, where there are enough).
+/// Returns the indices of the sets in an order in which batches of `batch` sets share genes. Sets that agree in all but their
+/// two rarest genes are adjacent, and a batch has few distinct genes in either of these positions: a square of pairs instead of
+/// a line, where there are enough.
 ///
-/// The order depends on the sets alone. It needs a number for every set, and nothing more that grows.
+/// The order depends on the sets alone. Memory is one number per set.
 pub fn sharing_order(sets: GeneSetsRef<'_>, batch: usize) -> Vec<usize> {
     let side = batch.isqrt().max(1);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     sets.genes().iter().for_each(|&gene| *counts.entry(gene).or_default() += 1);
-    // Frequent genes first: whatever stands in most sets is what most can share.
+    // Frequent genes first: most sets can share them.
     let mut by_count: Vec<(Reverse<usize>, u32)> =
         counts.into_iter().map(|(gene, count)| (Reverse(count), gene)).collect();
     by_count.sort_unstable();
@@ -38,8 +39,8 @@ pub fn sharing_order(sets: GeneSetsRef<'_>, batch: usize) -> Vec<usize> {
         rank.map(|rank| genes.partition_point(|gene| gene < rank) / side)
     };
     let mut order: Vec<usize> = (0..sets.len()).collect();
-    order.sort_by_cached_key(|&place| {
-        let set = &ranked[place];
+    order.sort_by_cached_key(|&index| {
+        let set = &ranked[index];
         let (common, rare) = set.split_at(set.len().saturating_sub(2));
         let squares = (square(&second, rare.iter().rev().nth(1)), square(&rarest, rare.last()));
         (common.to_vec(), squares, rare.to_vec())
@@ -53,7 +54,7 @@ mod tests {
     use knockout_data::cell::GeneSets;
 
     fn ordered(sets: &GeneSets, batch: usize) -> Vec<Vec<u32>> {
-        sharing_order(sets.view(), batch).into_iter().map(|place| sets.get(place).to_vec()).collect()
+        sharing_order(sets.view(), batch).into_iter().map(|index| sets.get(index).to_vec()).collect()
     }
 
     /// Distinct genes of every batch.

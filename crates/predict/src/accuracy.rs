@@ -1,6 +1,6 @@
 //! The accuracy of predictions in each regime, from records that the runs were not fitted to.
 
-use crate::evaluation::{MeasuredScores, Model, rows_of};
+use crate::evaluation::{MeasuredScores, NamedPredictions, rows_of};
 use crate::predictions::Predictions;
 use crate::scorer::{OpenRuns, Threads};
 use crate::{Scorer as _, Scores, TrainedGenes};
@@ -11,7 +11,7 @@ use knockout_data::screen::{Part, Regime};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Where the accuracy of a regime comes from.
+/// Source of the accuracy of a regime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccuracySource {
@@ -19,7 +19,7 @@ pub enum AccuracySource {
     TestPart,
     /// Folds of genes that were held out of the training part.
     GeneFolds,
-    /// Nothing is known: no training sample has as many genes.
+    /// Unknown: no training sample has as many genes.
     OtherSizes,
     /// Nothing is known.
     Unknown,
@@ -44,7 +44,7 @@ pub struct RegimeAccuracy {
     pub source: AccuracySource,
 }
 
-/// Records below which the test part says nothing of a regime.
+/// Minimum number of test records of a regime for an estimate.
 const FEWEST_RECORDS: usize = 50;
 /// Records of the test part that even a slow model predicts at once.
 const MOST_SLOW_RECORDS: usize = 5_000;
@@ -52,8 +52,8 @@ const MOST_SLOW_RECORDS: usize = 5_000;
 const RESAMPLES: usize = 500;
 
 impl RegimeAccuracy {
-    /// Finds the accuracy of every regime and of every size of sets: from the test part where it has such records, otherwise from the
-    /// folds of a run. A figure of another size of sets is never taken.
+    /// Finds the accuracy of every regime and of every size of sets: from the test part where it has such records, otherwise
+    /// from the folds of a run. Figures of other set sizes are never used.
     ///
     /// A slow model does not predict a large test part again: predictions that `evaluate` left are read.
     pub fn of(opened: &OpenRuns, orders: &[usize]) -> Result<Vec<Self>> {
@@ -73,7 +73,7 @@ impl RegimeAccuracy {
                 shared: trained.shared(samples, &rows),
             };
             let predictions: Vec<f64> = records.iter().map(|&record| predictions[record]).collect();
-            let model = Model { name: "", predictions: &predictions };
+            let model = NamedPredictions { name: "", predictions: &predictions };
             let bootstrap = Bootstrap { resamples: RESAMPLES, ..Bootstrap::default() };
             let scheme = split.spec().scheme.name();
             let row = rows_of(&[model], &measured, scheme, Part::Test, &bootstrap).swap_remove(0);

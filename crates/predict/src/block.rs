@@ -1,11 +1,11 @@
-//! A block of predictions as a Parquet file: what pandas, polars and DuckDB open as it is.
+//! A block of predictions as a Parquet file, which pandas, polars and DuckDB read.
 //!
 //! Columns: `number` (of the candidate), `gene_1` … (systematic names), `index_1` … (rows of the gene table), `prediction` in the
 //! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata names the plan of the block and the
 //! figures of all that was scored, kept or not.
 
 use crate::folder::{block_name, damaged};
-use crate::{Extremes, Hit, Keep, Plan, Scores};
+use crate::{Extremes, Hit, KeptPredictions, Plan, Scores};
 use knockout_base::error::{Error, Result};
 use knockout_base::files;
 use knockout_data::cell::{GeneSets, GeneTable};
@@ -33,14 +33,14 @@ pub(crate) struct Scored {
 
 /// A block in memory.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
+pub(crate) struct ScoredBlock {
     pub(crate) scored: Scored,
     pub(crate) numbers: Vec<u64>,
     pub(crate) sets: GeneSets,
     pub(crate) scores: Scores,
 }
 
-impl Block {
+impl ScoredBlock {
     /// Creates a block of the predictions that the plan keeps.
     pub(crate) fn new(
         plan: &Plan,
@@ -60,8 +60,8 @@ impl Block {
         };
         let whole = Self { scored, numbers, sets, scores };
         let mut kept = match plan.keep {
-            Keep::All => whole,
-            Keep::Extremes { top, bottom } => whole.extremes(top, bottom),
+            KeptPredictions::All => whole,
+            KeptPredictions::Extremes { top, bottom } => whole.extremes(top, bottom),
         };
         kept.scored.checksum = Some(kept.checksum());
         kept
@@ -132,20 +132,20 @@ impl Block {
             .with_metadata(METADATA, scored)
             .u64s("number", |row| self.numbers[row]);
         // No set is empty; that others are shorter than the longest is known from the plan, not from a block.
-        for place in 0..order {
-            let (name, words) = (format!("gene_{}", place + 1), &names[..]);
-            table = if place == 0 {
+        for index in 0..order {
+            let (name, words) = (format!("gene_{}", index + 1), &names[..]);
+            table = if index == 0 {
                 table.coded(&name, words, |row| self.sets.get(row)[0])
             } else {
-                table.optional_coded(&name, words, move |row| self.sets.get(row).get(place).copied())
+                table.optional_coded(&name, words, move |row| self.sets.get(row).get(index).copied())
             };
         }
-        for place in 0..order {
-            let name = format!("index_{}", place + 1);
-            table = if place == 0 {
+        for index in 0..order {
+            let name = format!("index_{}", index + 1);
+            table = if index == 0 {
                 table.u32s(&name, |row| self.sets.get(row)[0])
             } else {
-                table.optional_u32s(&name, move |row| self.sets.get(row).get(place).copied())
+                table.optional_u32s(&name, move |row| self.sets.get(row).get(index).copied())
             };
         }
         table = table.f64s("prediction", |row| self.scores.mean[row]);

@@ -1,4 +1,4 @@
-//! How far predictions can be trusted: those of the test part beside what was measured there, for sets of the same size.
+//! Calibration of predictions: those of the test part beside its measured scores, for sets of the same size.
 
 use crate::hit_metrics::FEWEST_OF_PROFILE;
 use crate::predictions::Predictions;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The gene sets to predict.
 #[derive(Debug, Clone)]
-pub enum Choice {
+pub enum CandidateSpec {
     /// All sets of `order` genes out of `genes`; with `with`, those that complete it.
     Combinations {
         /// Genes of a set, `with` included.
@@ -40,29 +40,29 @@ pub struct Filters {
 
 /// The description of candidates in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Description {
+pub struct CandidatesEntry {
     /// In words.
     pub what: String,
-    /// Numbers; those of sets that filters leave out count.
+    /// Number of candidates, those that filters leave out included.
     pub count: u64,
     /// Genes of the largest set.
     pub order: usize,
-    /// blake3 over everything that decides which set has which number and which are left out.
+    /// blake3 over everything that determines the numbering of the sets and the filters.
     pub hash: String,
 }
 
 /// Numbered gene sets, each sorted.
 #[derive(Debug)]
 pub struct Candidates {
-    source: Source,
+    source: GeneSetSource,
     /// Genes that a set may have.
     allowed: Vec<bool>,
     measured: HashSet<Box<[u32]>>,
-    description: Description,
+    description: CandidatesEntry,
 }
 
 #[derive(Debug)]
-enum Source {
+enum GeneSetSource {
     Combinations { genes: Vec<u32>, choose: usize, with: Vec<u32> },
     Listed(GeneSets),
 }
@@ -70,7 +70,7 @@ enum Source {
 impl Candidates {
     /// Numbers what was chosen.
     pub fn new(
-        choice: Choice,
+        choice: CandidateSpec,
         filters: &Filters,
         cell: &Cell,
         samples: &Samples,
@@ -87,7 +87,7 @@ impl Candidates {
         };
         let mut what;
         let source = match choice {
-            Choice::Combinations { order, mut genes, mut with } => {
+            CandidateSpec::Combinations { order, mut genes, mut with } => {
                 with.sort_unstable();
                 if let Some(pair) = with.windows(2).find(|pair| pair[0] == pair[1]) {
                     let name = cell.genes().genes()[pair[0] as usize].systematic.clone();
@@ -103,7 +103,7 @@ impl Candidates {
                 if with.len() >= order {
                     let query = with.len();
                     return Err(Error::request(format!(
-                        "a query of {query} genes leaves nothing to choose in sets of {order}; name fewer genes or ask for larger sets"
+                        "a query of {query} genes leaves nothing to choose in sets of {order}; name fewer genes or choose larger sets"
                     )));
                 }
                 let choose = order - with.len();
@@ -117,16 +117,16 @@ impl Candidates {
                         genes.len()
                     );
                 }
-                Source::Combinations { genes, choose, with }
+                GeneSetSource::Combinations { genes, choose, with }
             }
-            Choice::Listed(sets) => {
+            CandidateSpec::Listed(sets) => {
                 what = "listed sets".to_owned();
-                Source::Listed(sets)
+                GeneSetSource::Listed(sets)
             }
-            Choice::DatasetPart(part) => {
+            CandidateSpec::DatasetPart(part) => {
                 let rows = split.rows(part);
                 what = format!("the {} part of the {} split", part.name(), split.spec().scheme.name());
-                Source::Listed(rows.iter().map(|&row| samples.genes(row as usize)).collect())
+                GeneSetSource::Listed(rows.iter().map(|&row| samples.genes(row as usize)).collect())
             }
         };
         if filters.measured {
@@ -136,7 +136,7 @@ impl Candidates {
             let count = allowed.iter().filter(|&&is_allowed| !is_allowed).count();
             what = format!("{what}, {count} genes left out");
         }
-        let description = Description {
+        let description = CandidatesEntry {
             what,
             count: source.count(),
             order: source.order(),
@@ -154,15 +154,15 @@ impl Candidates {
     }
 
     /// Returns their description.
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &CandidatesEntry {
         &self.description
     }
 
     /// Sizes of sets that occur.
     pub fn orders(&self) -> Vec<usize> {
         match &self.source {
-            Source::Combinations { choose, with, .. } => vec![choose + with.len()],
-            Source::Listed(sets) => {
+            GeneSetSource::Combinations { choose, with, .. } => vec![choose + with.len()],
+            GeneSetSource::Listed(sets) => {
                 let mut orders: Vec<usize> = sets.view().iter().map(<[u32]>::len).collect();
                 orders.sort_unstable();
                 orders.dedup();
@@ -174,12 +174,12 @@ impl Candidates {
     /// Appends the candidates of a range that filters leave, with their numbers.
     pub fn fill(&self, range: Range<u64>, numbers: &mut Vec<u64>, sets: &mut GeneSets) {
         match &self.source {
-            Source::Listed(listed) => {
+            GeneSetSource::Listed(listed) => {
                 for number in range {
                     self.push(number, listed.get(number as usize), numbers, sets);
                 }
             }
-            Source::Combinations { genes, choose, with } => {
+            GeneSetSource::Combinations { genes, choose, with } => {
                 if range.is_empty() {
                     return;
                 }
@@ -188,7 +188,7 @@ impl Candidates {
                 let mut number = range.start;
                 while number < range.end {
                     let Some((&first, start)) = combination.elements().split_last() else { return };
-                    // All that differ in their last element alone.
+                    // Sets that differ only in their last element.
                     let lasts = &genes[first as usize..];
                     let count = (lasts.len() as u64).min(range.end - number);
                     let lasts = &lasts[..count as usize];
@@ -224,7 +224,7 @@ impl Candidates {
     }
 }
 
-impl Source {
+impl GeneSetSource {
     fn count(&self) -> u64 {
         match self {
             Self::Combinations { genes, choose, .. } => binomial(genes.len() as u64, *choose),
@@ -246,8 +246,8 @@ pub(crate) fn nothing_to_predict(what: &str) -> Error {
 }
 
 /// The error of a set that names a gene twice.
-pub(crate) fn repeated_gene(place: &str, name: &str) -> Error {
-    Error::request(format!("{place} names {name} twice; a set has every gene once"))
+pub(crate) fn repeated_gene(origin: &str, name: &str) -> Error {
+    Error::request(format!("{origin} names {name} twice; a set has every gene once"))
 }
 
 /// Edges of a gene over all networks, both directions.
@@ -255,7 +255,7 @@ fn total_degree(cell: &Cell, gene: usize) -> usize {
     cell.networks().iter().map(|network| network.degree(gene)).sum()
 }
 
-fn hash_of(source: &Source, allowed: &[bool], filters: &Filters, samples: &Samples) -> String {
+fn hash_of(source: &GeneSetSource, allowed: &[bool], filters: &Filters, samples: &Samples) -> String {
     let mut hasher = blake3::Hasher::new();
     let numbers = |hasher: &mut blake3::Hasher, values: &mut dyn Iterator<Item = u32>, count: usize| {
         hasher.update(&(count as u64).to_le_bytes());
@@ -268,12 +268,12 @@ fn hash_of(source: &Source, allowed: &[bool], filters: &Filters, samples: &Sampl
         numbers(hasher, &mut sets.genes().iter().copied(), sets.genes().len());
     };
     match source {
-        Source::Combinations { genes, choose, with } => {
+        GeneSetSource::Combinations { genes, choose, with } => {
             hasher.update(b"combinations 1");
             numbers(&mut hasher, &mut genes.iter().copied(), genes.len());
             numbers(&mut hasher, &mut with.iter().copied(), *choose);
         }
-        Source::Listed(sets) => {
+        GeneSetSource::Listed(sets) => {
             hasher.update(b"listed 1");
             all(&mut hasher, sets.view());
         }

@@ -1,5 +1,5 @@
 //! Combinations by number: the k-element subsets of `0..n` in lexicographic order, where neighbours share all but their last
-//! element. Nothing is held in memory; the module knows no genes.
+//! element. Nothing is held in memory. The module does not depend on genes.
 
 /// n over k for small k.
 ///
@@ -12,7 +12,7 @@ pub(crate) fn binomial(n: u64, k: usize) -> u64 {
     u64::try_from(product).expect("fewer than 2^64 combinations")
 }
 
-/// A combination that moves on to the next one.
+/// A combination that advances to the next one.
 #[derive(Debug, Clone)]
 pub(crate) struct Combination {
     count: u64,
@@ -43,7 +43,7 @@ impl Combination {
         &self.elements
     }
 
-    /// Moves on to the first that differs in more than the last element, if there is one.
+    /// Advances to the first combination that differs in more than the last element, if there is one.
     pub(crate) fn advance_beyond_last(&mut self) -> bool {
         if let Some(last) = self.elements.last_mut() {
             *last = self.count - 1;
@@ -54,13 +54,13 @@ impl Combination {
     /// Moves on; `false` after the last one.
     pub(crate) fn advance(&mut self) -> bool {
         let size = self.elements.len();
-        let Some(place) =
-            (0..size).rev().find(|&place| self.elements[place] < self.count - (size - place) as u64)
+        let Some(index) =
+            (0..size).rev().find(|&index| self.elements[index] < self.count - (size - index) as u64)
         else {
             return false;
         };
-        self.elements[place] += 1;
-        for next in place + 1..size {
+        self.elements[index] += 1;
+        for next in index + 1..size {
             self.elements[next] = self.elements[next - 1] + 1;
         }
         true

@@ -1,4 +1,4 @@
-//! Models side by side on one part of one split, never without the additive ridge and the stack.
+//! Compares models on one part of one split, always beside the additive ridge and the stack.
 //!
 //! Results are values; the module does not depend on the source of predictions and prints nothing.
 
@@ -18,7 +18,7 @@ pub const ENSEMBLE: &str = "ensemble";
 
 /// A model's predictions for the rows of a part, in their order.
 #[derive(Debug, Clone, Copy)]
-pub struct Model<'a> {
+pub struct NamedPredictions<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its predictions.
@@ -27,7 +27,7 @@ pub struct Model<'a> {
 
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct ModelMetrics {
     /// The model.
     pub name: String,
     /// The scheme of the split.
@@ -58,7 +58,7 @@ pub struct RegimeFigures {
     /// Genes of these records that training has never seen.
     pub new_genes: usize,
     /// One line per model.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ModelMetrics>,
 }
 
 /// A defect of a model that its correlation does not show.
@@ -107,7 +107,7 @@ impl<'a> ByRegime<'a> {
     /// Returns the figures of each regime that occurs.
     fn figures(
         &self,
-        models: &[Model<'_>],
+        models: &[NamedPredictions<'_>],
         split: &'static str,
         part: Part,
         bootstrap: &Bootstrap,
@@ -123,10 +123,10 @@ impl<'a> ByRegime<'a> {
                 .iter()
                 .map(|model| records.iter().map(|&record| model.predictions[record]).collect())
                 .collect();
-            let own: Vec<Model<'_>> = models
+            let own: Vec<NamedPredictions<'_>> = models
                 .iter()
                 .zip(&predictions)
-                .map(|(model, predictions)| Model { name: model.name, predictions })
+                .map(|(model, predictions)| NamedPredictions { name: model.name, predictions })
                 .collect();
             let mut figures = rows_of(&own, &measured, split, part, bootstrap);
             let (profiles, new_genes) = self.profiles(&rows, regime);
@@ -163,7 +163,7 @@ pub struct Unseen {
 
 /// The paired difference of two models.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct PairedDifference {
     /// The first model.
     pub name: String,
     /// The model it is compared with.
@@ -178,9 +178,9 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
     /// One line per model, then the stack, where there is a validation part, and the ridge.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ModelMetrics>,
     /// Paired differences, chosen by [`Pairs`].
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<PairedDifference>,
     /// The figures of each regime that the part has.
     pub regimes: Vec<RegimeFigures>,
     /// Models that are worse than the training mean, show no signal or are too good to be true.
@@ -192,12 +192,12 @@ pub struct Evaluation {
     pub bounds: Bounds,
 }
 
-/// Which models are compared with each other.
+/// Pairs of models that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairs {
     /// Each with the one after it, and with the references (the stack and the ridge).
     Neighbours,
-    /// Each with the references alone: seeds of one model have a spread, not a winner.
+    /// Each with the references alone, for seeds of one model.
     ReferencesOnly,
 }
 
@@ -210,25 +210,25 @@ pub fn evaluate(
     dataset: &Dataset,
     split: &Split,
     part: Part,
-    models: &[Model<'_>],
+    models: &[NamedPredictions<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
 ) -> Result<Evaluation> {
     evaluate_beside(dataset, split, part, models, pairs, bootstrap, &StackPredictions::ToBeSolved)
 }
 
-/// Where the stack that models are set beside comes from.
+/// Source of the predictions of the stack.
 #[derive(Debug, Clone)]
 pub enum StackPredictions {
     /// It is solved for the split, where the split has a validation part.
     ToBeSolved,
     /// Its predictions are known, one for every row of the part.
     Known(Vec<f64>),
-    /// It is the only model that is evaluated; beside itself it would say nothing.
+    /// It is the only model that is evaluated, and is not compared with itself.
     IsTheModel,
 }
 
-/// As [`evaluate`], where the stack's predictions may be known already.
+/// Like [`evaluate`], with the source of the stack's predictions.
 ///
 /// # Panics
 ///
@@ -237,7 +237,7 @@ pub fn evaluate_beside(
     dataset: &Dataset,
     split: &Split,
     part: Part,
-    models: &[Model<'_>],
+    models: &[NamedPredictions<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
     stack: &StackPredictions,
@@ -245,7 +245,7 @@ pub fn evaluate_beside(
     let rows = split.rows(part);
     let baselines = Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = baselines.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
-    // The best that is known to come without training; a network has learnt something new only where it beats that.
+    // The best model without training: a network has learnt something new only if it beats this one.
     let stack = match stack {
         StackPredictions::ToBeSolved if baselines.applicable().contains(&Baseline::Stack) => {
             Some(baselines.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions)
@@ -254,10 +254,11 @@ pub fn evaluate_beside(
         StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,
     };
     let measured = MeasuredScores::of(dataset, split, part);
-    let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
-    let stack = stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: stack });
-    let references: Vec<Model<'_>> = stack.into_iter().chain([ridge]).collect();
-    let beside: Vec<Model<'_>> = models.iter().chain(&references).copied().collect();
+    let ridge = NamedPredictions { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
+    let stack =
+        stack.as_ref().map(|stack| NamedPredictions { name: Baseline::Stack.name(), predictions: stack });
+    let references: Vec<NamedPredictions<'_>> = stack.into_iter().chain([ridge]).collect();
+    let beside: Vec<NamedPredictions<'_>> = models.iter().chain(&references).copied().collect();
     let scheme = split.spec().scheme.name();
     let labels = dataset.samples.label_stats(split.rows(Part::Train));
     let mean = labels.map_or(0.0, |labels| labels.mean);
@@ -282,17 +283,17 @@ pub fn evaluate_beside(
 ///
 /// If a model has not one prediction for every score.
 pub fn rows_of(
-    models: &[Model<'_>],
+    models: &[NamedPredictions<'_>],
     measured: &MeasuredScores,
     split: &'static str,
     part: Part,
     bootstrap: &Bootstrap,
-) -> Vec<Row> {
+) -> Vec<ModelMetrics> {
     let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).collect();
     let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
-    let row = |(index, model): (usize, &Model<'_>)| {
+    let row = |(index, model): (usize, &NamedPredictions<'_>)| {
         let interval = resampled.interval(Statistic::Pearson, index);
-        Row {
+        ModelMetrics {
             name: model.name.to_owned(),
             split,
             part: part.name(),
@@ -312,22 +313,22 @@ pub fn rows_of(
 ///
 /// If a model has not one prediction for every score.
 pub fn compare(
-    models: &[Model<'_>],
+    models: &[NamedPredictions<'_>],
     pairs: Pairs,
-    references: &[Model<'_>],
+    references: &[NamedPredictions<'_>],
     measured: &MeasuredScores,
     bootstrap: &Bootstrap,
-) -> Vec<Comparison> {
+) -> Vec<PairedDifference> {
     let neighbours = match pairs {
         Pairs::Neighbours => models.len().saturating_sub(1),
         Pairs::ReferencesOnly => 0,
     };
     let with_references = (0..models.len())
         .flat_map(|model| (0..references.len()).map(move |other| (model, models.len() + other)));
-    let beside: Vec<&Model<'_>> = models.iter().chain(references).collect();
+    let beside: Vec<&NamedPredictions<'_>> = models.iter().chain(references).collect();
     let predictions: Vec<&[f64]> = beside.iter().map(|model| model.predictions).collect();
     let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
-    let comparison = |(a, b): (usize, usize)| Comparison {
+    let comparison = |(a, b): (usize, usize)| PairedDifference {
         name: beside[a].name.to_owned(),
         against: beside[b].name.to_owned(),
         pearson: resampled.difference(Statistic::Pearson, a, b),
@@ -341,8 +342,8 @@ const FAR_ABOVE_STACK: f64 = 0.2;
 
 /// Returns the models whose error is not below that of the mean training score, or whose correlation is above the credible one.
 fn warnings(
-    models: &[Model<'_>],
-    rows: &[Row],
+    models: &[NamedPredictions<'_>],
+    rows: &[ModelMetrics],
     (training_mean, credible): (f64, f64),
     measured: &MeasuredScores,
     bootstrap: &Bootstrap,
@@ -350,7 +351,7 @@ fn warnings(
     let mean = vec![training_mean; measured.scores.len()];
     let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).chain([&mean[..]]).collect();
     let resampled = bootstrap.resample(&measured.shared.resampling, &measured.scores, &predictions);
-    let warning = |(index, model): (usize, &Model<'_>)| {
+    let warning = |(index, model): (usize, &NamedPredictions<'_>)| {
         let mse = resampled.difference(Statistic::Mse, index, models.len())?;
         let has_correlation = rows[index].low.is_some_and(|low| low > 0.0);
         let defect = match (mse.low > 0.0, mse.high < 0.0) {
@@ -365,7 +366,7 @@ fn warnings(
 }
 
 impl Unseen {
-    /// Looks which genes of a part training has never seen.
+    /// Finds the genes of a part that training has never seen.
     pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
         let samples = &dataset.samples;
         let mut is_seen = vec![false; dataset.cell.genes().len()];
@@ -385,12 +386,12 @@ impl Unseen {
     }
 }
 
-/// The mean of several models' predictions, row by row: what they say together.
+/// Returns the mean of several models' predictions for each row.
 ///
 /// # Panics
 ///
-/// If they have not equally many.
-pub fn ensemble(models: &[Model<'_>]) -> Vec<f64> {
+/// If the models have different numbers of predictions.
+pub fn ensemble(models: &[NamedPredictions<'_>]) -> Vec<f64> {
     let mut sums = vec![0.0; models.first().map_or(0, |model| model.predictions.len())];
     for model in models {
         assert_eq!(model.predictions.len(), sums.len(), "every model predicts every row");
@@ -402,7 +403,7 @@ pub fn ensemble(models: &[Model<'_>]) -> Vec<f64> {
 /// A figure of [`Metrics`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Figure {
+pub enum Metric {
     /// Pearson's correlation.
     Pearson,
     /// Spearman's.
@@ -415,7 +416,7 @@ pub enum Figure {
     Mae,
 }
 
-impl Figure {
+impl Metric {
     /// All of them, in the order of tables.
     pub const ALL: [Self; 5] = [Self::Pearson, Self::Spearman, Self::Mse, Self::Rmse, Self::Mae];
 
@@ -433,11 +434,11 @@ impl Figure {
 
 /// How much a figure varies with a seed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Spread {
+pub struct SeedSpread {
     /// The model.
     pub name: String,
     /// The figure.
-    pub metric: Figure,
+    pub metric: Metric,
     /// Kind of the seeds: `weights` or `splits`.
     pub over: &'static str,
     /// Seeds of the runs, in the order of `values`.
@@ -454,11 +455,11 @@ pub struct Spread {
     pub high: Option<f64>,
 }
 
-impl Spread {
+impl SeedSpread {
     /// Sums up a figure of a model, one for each seed.
     pub fn of(
         name: &str,
-        metric: Figure,
+        metric: Metric,
         over: &'static str,
         seeds: Vec<u64>,
         values: Vec<Option<f64>>,
@@ -481,12 +482,12 @@ impl Spread {
     }
 
     /// Every figure of a model over the seeds of its weights, from the line of each.
-    pub fn over_weights(name: &str, seeds: &[u64], rows: &[Row]) -> Vec<Self> {
-        let spread = |metric: Figure| {
+    pub fn over_weights(name: &str, seeds: &[u64], rows: &[ModelMetrics]) -> Vec<Self> {
+        let spread = |metric: Metric| {
             let values = rows.iter().map(|row| metric.of(&row.metrics)).collect();
             Self::of(name, metric, "weights", seeds.to_vec(), values)
         };
-        Figure::ALL.map(spread).to_vec()
+        Metric::ALL.map(spread).to_vec()
     }
 }
 
@@ -497,20 +498,20 @@ mod tests {
     #[test]
     fn a_spread_is_of_the_figures_that_are_defined() {
         let spread =
-            Spread::of("m", Figure::Pearson, "weights", vec![0, 1, 2], vec![Some(0.5), None, Some(0.7)]);
+            SeedSpread::of("m", Metric::Pearson, "weights", vec![0, 1, 2], vec![Some(0.5), None, Some(0.7)]);
         assert!((spread.mean.unwrap() - 0.6).abs() < 1e-15);
         // Sample deviation of two figures: their distance over the root of 2.
         assert!((spread.sd.unwrap() - 0.2 / 2f64.sqrt()).abs() < 1e-15);
         assert_eq!((spread.low, spread.high), (Some(0.5), Some(0.7)));
-        let one = Spread::of("m", Figure::Pearson, "weights", vec![0], vec![Some(0.5)]);
+        let one = SeedSpread::of("m", Metric::Pearson, "weights", vec![0], vec![Some(0.5)]);
         assert_eq!((one.mean, one.sd), (Some(0.5), None));
-        let none = Spread::of("m", Figure::Pearson, "weights", vec![0], vec![None]);
+        let none = SeedSpread::of("m", Metric::Pearson, "weights", vec![0], vec![None]);
         assert_eq!((none.mean, none.sd, none.low, none.high), (None, None, None, None));
     }
 
     #[test]
     fn an_ensemble_is_the_mean_row_by_row() {
-        let model = |predictions| Model { name: "m", predictions };
+        let model = |predictions| NamedPredictions { name: "m", predictions };
         assert_eq!(ensemble(&[model(&[1.0, -2.0]), model(&[3.0, 4.0])]), [2.0, 1.0]);
         assert_eq!(ensemble(&[model(&[1.0, -2.0])]), [1.0, -2.0]);
         assert!(ensemble(&[]).is_empty());
@@ -520,7 +521,7 @@ mod tests {
     fn seeds_are_compared_with_the_ridge_alone() {
         let targets: Vec<f64> = (0..20).map(f64::from).collect();
         let other: Vec<f64> = targets.iter().map(|x| (x * 7.0) % 5.0).collect();
-        let model = |name, predictions| Model { name, predictions };
+        let model = |name, predictions| NamedPredictions { name, predictions };
         let models = [model("a", &targets[..]), model("b", &other)];
         let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
         let measured = MeasuredScores { scores: targets.clone(), ..MeasuredScores::default() };

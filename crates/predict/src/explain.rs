@@ -1,7 +1,7 @@
 //! Decomposition of one prediction: contributions of genes and pairs, the networks and neighbours it depends on, and how far the
 //! measurements near it support it.
 //!
-//! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.
+//! The model predicts again without a network, a neighbour or a gene. The module does not depend on the kind of model.
 
 use crate::candidates::repeated_gene;
 use crate::{OpenRun, Scores};
@@ -36,20 +36,20 @@ pub struct Explanation {
     /// Standard deviation; `None` if the model has none, or none for sets of this size.
     pub sd: Option<f64>,
     /// The measured score, where the dataset has one, and its part.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredScore>,
     /// Terms that add up to the prediction.
     pub parts: Vec<Term>,
-    /// Why no network and no neighbour is left out, where that is so.
+    /// Reason for leaving out no networks and neighbours, if so.
     pub not_left_out: Option<NotLeftOut>,
     /// The model's networks, those that matter most first.
-    pub networks: Vec<Ablation>,
+    pub networks: Vec<NetworkAblation>,
     /// Neighbours of the set, those that matter most first.
     pub neighbours: Vec<Neighbour>,
     /// Measured samples that share most with the set.
     pub nearest: Vec<Nearby>,
-    /// How the model does on test samples of the same size that share a gene with the set.
+    /// Accuracy on test samples of the same size that share a gene with the set.
     pub nearby: Reliability,
-    /// How the model does on all test samples of the same size.
+    /// Accuracy on all test samples of the same size.
     pub overall: Reliability,
     /// Edges among the genes and neighbours above, for a drawing.
     pub edges: Vec<DrawnEdge>,
@@ -67,7 +67,7 @@ pub enum NotLeftOut {
 
 /// A measured score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredScore {
     /// The score.
     pub score: f64,
     /// The part of the split that its sample is in.
@@ -87,7 +87,7 @@ pub struct Term {
 
 /// A prediction without a network.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ablation {
+pub struct NetworkAblation {
     /// The network.
     pub network: String,
     /// The prediction without its edges.
@@ -119,7 +119,7 @@ pub struct Nearby {
     pub genes: Vec<String>,
     /// Genes it shares with the set.
     pub shared: usize,
-    /// How alike the neighbours of the other genes are (Jaccard index).
+    /// Similarity of the neighbours of the other genes (Jaccard index).
     pub similarity: f64,
     /// The measured score.
     pub score: f64,
@@ -129,7 +129,7 @@ pub struct Nearby {
     pub part: Option<&'static str>,
 }
 
-/// How good predictions are for some test samples.
+/// Accuracy of predictions for some test samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reliability {
     /// Metrics over them.
@@ -160,7 +160,7 @@ pub struct Detail {
 }
 
 impl OpenRun {
-    /// Takes the prediction for a set apart. `advance` is called after every prediction: one for each network and neighbour.
+    /// Decomposes the prediction for a set. `advance` is called after every prediction: one for each network and neighbour.
     pub fn explain(
         &self,
         genes: &[u32],
@@ -195,7 +195,7 @@ impl OpenRun {
             prediction,
             sd: self.deviation(&set)?,
             measured: measured
-                .map(|row| Measured { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
+                .map(|row| MeasuredScore { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
             parts: self.terms(&set, prediction, cell)?,
             not_left_out,
             networks,
@@ -259,7 +259,7 @@ impl OpenRun {
             knockout_train::predictor::Predictor::with_labels(self.weights(), config, self.labels(), &less)?;
         let sets = [set].into_iter().collect::<GeneSets>();
         let without = predictor.predict(sets.view())?[0];
-        // What other runs add is the same with and without: the edges are taken from this model alone.
+        // The predictions of other runs cancel: only this model loses the edges.
         let alone = self.predictor().predict_alone(sets.view())?[0];
         let whole = self.predictor().predict(sets.view())?[0];
         Ok(whole + self.predictor().own_weight() * (without - alone))
@@ -271,7 +271,7 @@ impl OpenRun {
         let subset = |mask: usize| -> Vec<u32> {
             set.iter()
                 .enumerate()
-                .filter(|(place, _)| mask >> place & 1 == 1)
+                .filter(|(index, _)| mask >> index & 1 == 1)
                 .map(|(_, &gene)| gene)
                 .collect()
         };
@@ -303,14 +303,19 @@ impl OpenRun {
         cell: &Cell,
         used: &[String],
         advance: &dyn Fn(),
-    ) -> Result<Vec<Ablation>> {
+    ) -> Result<Vec<NetworkAblation>> {
         let mut found = Vec::new();
         for name in used {
             let without = self.predict_without(set, cell, &|network, _, _| network != name)?;
             let edges = cell
                 .network(name)
                 .map_or(0, |network| set.iter().map(|&gene| network.degree(gene as usize)).sum());
-            found.push(Ablation { network: name.clone(), without, effect: prediction - without, edges });
+            found.push(NetworkAblation {
+                network: name.clone(),
+                without,
+                effect: prediction - without,
+                edges,
+            });
             advance();
         }
         found.sort_by(|a, b| {

@@ -1,4 +1,4 @@
-//! The folder of predictions: a manifest and blocks, each whole or absent.
+//! The folder of predictions: a manifest and blocks, each complete or absent.
 //!
 //! ```text
 //! DIR/manifest.json                        runs, weights, dataset, candidates, command
@@ -20,14 +20,14 @@ pub const PREDICTIONS: &str = "predictions";
 
 /// A folder of predictions that this process writes.
 #[derive(Debug)]
-pub struct Folder {
+pub struct PredictionFolder {
     kept: files::Folder,
     plan: Plan,
     identity: String,
     _lock: FolderLock,
 }
 
-impl Folder {
+impl PredictionFolder {
     /// Starts a folder, or resumes one of the same plan.
     pub fn start(path: &Path, plan: Plan) -> Result<Self> {
         if path.symlink_metadata().is_ok() {
@@ -68,7 +68,7 @@ impl Folder {
     }
 
     /// Reads the plan of a folder; needs no lock.
-    pub fn read_plan(path: &Path) -> Result<Plan> {
+    pub(crate) fn read_plan(path: &Path) -> Result<Plan> {
         Self::find_plan(path)?.ok_or_else(|| {
             let advice = "name a folder that `knockout predict` made";
             Error::request(format!("{} holds no predictions; {advice}", path.display()))
@@ -131,7 +131,7 @@ impl Folder {
     }
 }
 
-/// The error of a file that could not be written; the files before it are whole.
+/// The error of a file that could not be written; the earlier files are complete.
 pub(crate) fn unwritten(error: Error) -> Error {
     error.while_doing(
         "predictions could not be written; the blocks before are kept; run the same command again to resume",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Equal bins between two values; what lies outside counts in the first or last.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Histogram {
+pub struct HistogramScale {
     /// Lower end of the first bin.
     pub low: f64,
     /// Upper end of the last bin.
@@ -13,7 +13,7 @@ pub struct Histogram {
     pub bins: usize,
 }
 
-impl Histogram {
+impl HistogramScale {
     /// Six standard deviations on either side of a mean.
     pub fn around(mean: f64, sd: f64) -> Self {
         let half = 6.0 * if sd > 0.0 { sd } else { 1.0 };
@@ -26,7 +26,7 @@ impl Histogram {
         (bin.max(0.0) as usize).min(self.bins - 1)
     }
 
-    /// How many of the values fall into each bin.
+    /// Returns the number of values in each bin.
     pub fn count(&self, values: impl IntoIterator<Item = f64>) -> Vec<u64> {
         let mut counts = vec![0; self.bins];
         values.into_iter().for_each(|value| counts[self.bin(value)] += 1);

@@ -42,11 +42,11 @@ pub struct FigureEstimate {
 pub struct Detection {
     /// Strong interactions among the records.
     pub count: usize,
-    /// Their share of the records: the AUPRC of a guess.
+    /// Their share of the records: the AUPRC of random predictions.
     pub prevalence: f64,
     /// Area under the precision-recall curve (average precision).
     pub auprc: Option<FigureEstimate>,
-    /// Area under the ROC curve: 0.5 for a guess.
+    /// Area under the ROC curve: 0.5 for random predictions.
     pub auroc: Option<FigureEstimate>,
 }
 

@@ -1,4 +1,4 @@
-//! What to know of a hit before trusting or testing it: its regime, whether it was measured, is essential or linked.
+//! Notes on a hit: its regime, and whether its genes are measured, essential or linked.
 
 use crate::{Hit, TrainedGenes};
 use knockout_data::cell::{Annotations, Cell, Separation};
@@ -34,7 +34,7 @@ pub struct HitNote {
     pub regime: Option<Regime>,
     /// Whether the dataset has a score for it.
     pub is_measured: bool,
-    /// Its essential genes; `None` if the dataset does not tell.
+    /// Its essential genes; `None` if the dataset has no such annotations.
     pub essential: Option<Vec<u32>>,
     /// Linkage of its genes.
     pub linkage: Linkage,

@@ -1,25 +1,25 @@
 //! Everything that needs a finished run: predictions, explanations, evaluation and baselines.
 //!
 //! [`scorer::OpenRuns`] opens runs of one dataset, and a [`Scorer`] scores gene sets with them. [`Candidates`] numbers the sets, and
-//! [`predict()`] scores them block by block into a [`Folder`]. A block is a file that is complete or absent, and its bytes depend only on its
+//! [`predict()`] scores them block by block into a [`PredictionFolder`]. A block is a file that is complete or absent, and its bytes depend only on its
 //! number: a killed command resumes to the same bytes, and machines share the work by blocks. Combinations are generated when needed, so
 //! memory does not grow with their number. [`explain`] attributes one prediction to genes and networks. [`evaluation`] compares
 //! predictions ([`predictions`]) with the measured scores of a part, beside the [`baseline`]s.
 //!
 //! ```
 //! use knockout_base::stats::bootstrap::Bootstrap;
-//! use knockout_predict::evaluation::{Model, Pairs, evaluate};
+//! use knockout_predict::evaluation::{NamedPredictions, Pairs, evaluate};
 //! use knockout_data::screen::{Division, Part, Scheme, Split, SplitSpec};
 //! use knockout_sources::synth;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let preset = synth::Config::preset("tiny").unwrap();
+//! let preset = synth::SynthConfig::preset("tiny").unwrap();
 //! let dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ())?;
 //! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None };
 //! let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)?;
 //!
 //! let constant = vec![0.0; split.rows(Part::Test).len()];
-//! let model = Model { name: "constant", predictions: &constant };
+//! let model = NamedPredictions { name: "constant", predictions: &constant };
 //! let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
 //! let evaluation = evaluate(&dataset, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap)?;
 //! let names: Vec<&str> = evaluation.rows.iter().map(|row| &row.name[..]).collect();
@@ -40,11 +40,11 @@ mod coverage;
 mod csv;
 pub mod evaluation;
 pub mod explain;
+mod fitted_baselines;
 mod folder;
 mod histogram;
 mod hit_metrics;
 mod hit_notes;
-mod ladder;
 mod merge;
 mod part;
 mod plan;
@@ -59,20 +59,20 @@ mod validation;
 
 pub use accuracy::{AccuracySource, RegimeAccuracy};
 pub use calibration::{Calibration, GeneAccuracy};
-pub use candidates::{Candidates, Choice, Filters};
+pub use candidates::{CandidateSpec, Candidates, Filters};
 pub use coverage::{Coverage, IntervalShares, Intervals, RegimeCoverage};
-pub use folder::{Folder, MANIFEST, PREDICTIONS};
-pub use histogram::Histogram;
+pub use fitted_baselines::{BaselineEvent, FittedBaselines};
+pub use folder::{MANIFEST, PREDICTIONS, PredictionFolder};
+pub use histogram::HistogramScale;
 pub use hit_metrics::{CutOffs, Detection, FigureEstimate, HitMetrics};
 pub use hit_notes::{ESSENTIAL, HitNote, HitNotes, Linkage};
-pub use ladder::{Ladder, LadderEvent};
 pub use merge::merge;
-pub use part::Share;
-pub use plan::{DatasetEntry, Keep, Plan, RunEntry};
-pub use predict::{Outcome, Progress, predict};
+pub use part::BlockShare;
+pub use plan::{DatasetEntry, KeptPredictions, Plan, RunEntry};
+pub use predict::{Outcome, PredictionObserver, predict};
 pub use regime::{ResampledUnits, SharedRecords, TrainedGenes};
 pub use scorer::{Ensemble, OpenRun, Scorer, Scores};
 pub use stack::stack_predictions;
-pub use summary::{Summary, write_csv, write_hits};
+pub use summary::{PredictionSummary, write_csv, write_hits};
 pub use top::{Extremes, Hit};
 pub use validation::ValidationPredictions;

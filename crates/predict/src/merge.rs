@@ -1,19 +1,19 @@
-//! Parts of predictions joined: what a whole run would have written, to the byte.
+//! Joins parts of predictions into the folder that a single run would have written, to the byte.
 
-use crate::block::Block;
+use crate::block::ScoredBlock;
 use crate::candidates::nothing_to_predict;
 use crate::folder::{block_name, missing, unfinished};
-use crate::{Folder, Plan, Share};
+use crate::{BlockShare, Plan, PredictionFolder};
 use knockout_base::error::{Error, Result};
 use knockout_base::files;
 use std::path::{Path, PathBuf};
 
-/// Joins parts into a new folder; refuses parts of different predictions, a part that is there twice or not at all, one that is
-/// not finished, and blocks that are damaged.
-pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder> {
+/// Joins parts into a new folder; rejects parts of different predictions, repeated, missing and unfinished parts, and damaged
+/// blocks.
+pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<PredictionFolder> {
     let mut plans: Vec<(&PathBuf, Plan)> = Vec::new();
     for path in parts {
-        let plan = Folder::read_plan(path)?;
+        let plan = PredictionFolder::read_plan(path)?;
         if let Some((first, other)) = plans.first() {
             let mut keys = other.differences(&plan);
             if other.part.of != plan.part.of {
@@ -52,12 +52,12 @@ pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder> {
             return Err(unfinished(path, missing, range.end - range.start));
         }
     }
-    let (plan, identity) = (Plan { part: Share::default(), ..first.clone() }, first.identity());
-    Folder::create(out, plan, |staged| {
+    let (plan, identity) = (Plan { part: BlockShare::default(), ..first.clone() }, first.identity());
+    PredictionFolder::create(out, plan, |staged| {
         for (path, plan) in &plans {
             for block in plan.part.of_blocks(plan.blocks()) {
                 let (from, name) = (files::Folder::at(*path), block_name(block));
-                Block::read(&from, plan, &identity, block)?;
+                ScoredBlock::read(&from, plan, &identity, block)?;
                 staged.write_new(&name, from.read(&name)?)?;
             }
         }

@@ -1,7 +1,7 @@
 //! The manifest of a folder of predictions.
 
-use crate::candidates::Description;
-use crate::{Histogram, Share};
+use crate::candidates::CandidatesEntry;
+use crate::{BlockShare, HistogramScale};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -19,27 +19,27 @@ pub struct Plan {
     /// The dataset.
     pub dataset: DatasetEntry,
     /// The candidates.
-    pub candidates: Description,
-    /// Which predictions are kept.
-    pub keep: Keep,
+    pub candidates: CandidatesEntry,
+    /// Selection of the predictions that are kept.
+    pub keep: KeptPredictions,
     /// Candidates in a block.
     pub block: u64,
     /// Scale of the histograms.
-    pub histogram: Histogram,
-    /// Which blocks.
-    pub part: Share,
+    pub histogram: HistogramScale,
+    /// Share of the blocks.
+    pub part: BlockShare,
 }
 
 /// A run that predicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
-    /// Its folder when it was used: a hint, nothing more.
+    /// Its folder when it was used, as a hint only.
     pub folder: PathBuf,
     /// Its model.
     pub model: String,
     /// Seed of its weights.
     pub seed: u64,
-    /// Which of its checkpoints.
+    /// Name of its checkpoint.
     pub state: String,
     /// Step of the checkpoint.
     pub step: u64,
@@ -56,10 +56,10 @@ pub struct DatasetEntry {
     pub folder: PathBuf,
 }
 
-/// Which predictions are kept.
+/// Selection of the predictions that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keep {
+pub enum KeptPredictions {
     /// All of them.
     All,
     /// The highest and the lowest.

@@ -1,16 +1,16 @@
 //! Predicts the blocks that a folder lacks.
 
-use crate::block::Block;
+use crate::block::ScoredBlock;
 use crate::scorer::Threads;
-use crate::{Candidates, Extremes, Folder, Scorer, Scores, Summary};
+use crate::{Candidates, Extremes, PredictionFolder, PredictionSummary, Scorer, Scores};
 use knockout_base::error::{Class, Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 /// Observes predictions, and may stop them.
-pub trait Progress: Sync {
-    /// Called when so many more candidates are done.
+pub trait PredictionObserver: Sync {
+    /// Called with the number of candidates that were done since the last call.
     fn advance(&self, candidates: u64);
 
     /// Whether to end after the blocks in hand.
@@ -21,8 +21,8 @@ pub trait Progress: Sync {
 #[derive(Debug)]
 pub enum Outcome {
     /// Every block of the part is there.
-    Finished(Box<Summary>),
-    /// Stopped before; the same request resumes.
+    Finished(Box<PredictionSummary>),
+    /// Stopped before the end; the same request resumes.
     Stopped {
         /// Blocks that are missing.
         missing: u64,
@@ -31,19 +31,19 @@ pub enum Outcome {
 
 /// Predicts every block of the folder's part that is not there, and sums up the part; `hits` of the highest and lowest are looked for.
 pub fn predict(
-    folder: &Folder,
+    folder: &PredictionFolder,
     candidates: &Candidates,
     scorer: &dyn Scorer,
     genes: &GeneTable,
     hits: (usize, usize),
-    progress: &dyn Progress,
+    progress: &dyn PredictionObserver,
 ) -> Result<Outcome> {
     let plan = folder.plan();
     let (missing, all) = (folder.missing(), plan.part.of_blocks(plan.blocks()));
-    let summary = Mutex::new(Summary::new(plan, Extremes::new(hits.0, hits.1)));
+    let summary = Mutex::new(PredictionSummary::new(plan, Extremes::new(hits.0, hits.1)));
     let candidates_of =
         |block: u64| block * plan.block..((block + 1) * plan.block).min(plan.candidates.count);
-    let add = |block: &Block| {
+    let add = |block: &ScoredBlock| {
         let mut hits = Extremes::new(hits.0, hits.1);
         block.add_to(&mut hits);
         // A thread that panicked ends the whole call; nothing it left half-done is read.
@@ -52,7 +52,7 @@ pub fn predict(
         progress.advance(range.end - range.start);
     };
     for block in all.filter(|block| missing.binary_search(block).is_err()) {
-        add(&Block::read(folder.files(), plan, folder.identity(), block)?);
+        add(&ScoredBlock::read(folder.files(), plan, folder.identity(), block)?);
     }
     let score = |&block: &u64| -> Result<()> {
         if progress.is_stopped() {
@@ -68,7 +68,7 @@ pub fn predict(
             );
             return Err(Error::new(Class::Diverged, message));
         }
-        let block = Block::new(plan, folder.identity(), block, numbers, sets, scores);
+        let block = ScoredBlock::new(plan, folder.identity(), block, numbers, sets, scores);
         folder.write_block(block.scored.block, &block.encode(genes, plan.candidates.order)?)?;
         add(&block);
         Ok(())

@@ -1,9 +1,8 @@
 //! Prediction files: the predictions of a model for every record of a part, beside the measured scores.
 //!
 //! Parquet with the columns `row` (row of `samples.parquet`, ascending), `score` (measured) and `prediction`, and, of a run,
-//! `gene_1` …, `regime` and `sd`; the key
-//! `knockout.predictions` of its metadata is a TOML table that describes model, dataset and split. A file is written whole or not
-//! at all. The module does not depend on scorers or metrics.
+//! `gene_1` …, `regime` and `sd`; the key `knockout.predictions` of its metadata is a TOML table that describes model, dataset
+//! and split. A file is written completely or not at all. The module does not depend on scorers or metrics.
 
 use crate::TrainedGenes;
 use knockout_base::error::{Error, Result, class_of_path};
@@ -18,7 +17,7 @@ const DESCRIPTION: &str = "knockout.predictions";
 
 /// The description in a prediction file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Description {
+pub struct PredictionsHeader {
     /// The model's name.
     pub model: String,
     /// The seed of its weights, where it has one.
@@ -28,10 +27,10 @@ pub struct Description {
     pub data_hash: String,
     /// The part that was predicted.
     pub part: Part,
-    /// Where the dataset was when the file was written: a hint, nothing more.
+    /// Folder of the dataset when the file was written, as a hint only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
-    /// The split's own file, where no recipe makes it again; relative to the folder of the prediction file.
+    /// File of the split, if no recipe reproduces it; relative to the folder of the prediction file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split_file: Option<PathBuf>,
     /// The recipe of the split.
@@ -42,7 +41,7 @@ pub struct Description {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
     /// Of what and by what.
-    pub description: Description,
+    pub description: PredictionsHeader,
     /// Rows of the dataset, ascending.
     pub rows: Vec<u32>,
     /// Their measured scores.
@@ -61,7 +60,7 @@ impl Predictions {
         let rows = split.rows(part).to_vec();
         assert_eq!(rows.len(), predictions.len(), "every row of the part has a prediction");
         let scores = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
-        let description = Description {
+        let description = PredictionsHeader {
             model: model.to_owned(),
             seed: None,
             data_hash: dataset.manifest.data_hash(),
@@ -73,7 +72,7 @@ impl Predictions {
         Self { description, rows, scores, predictions }
     }
 
-    /// Writes the file whole or not at all, replacing an older one only when complete.
+    /// Writes the file completely or not at all, replacing an older one.
     pub fn save(&self, path: &Path) -> Result<()> {
         let bytes = self.encode().map_err(in_file(path))?;
         let written = replace(path, |out| out.write_all(&bytes));
@@ -140,7 +139,7 @@ impl Predictions {
         let predictions = table.f64s("prediction").map_err(unreadable)?;
         let description = table.metadata(DESCRIPTION).ok_or_else(|| {
             Error::damage(format!(
-                "has no {DESCRIPTION:?} in its metadata, so its records are unknown; docs/evaluate.md says how to write one"
+                "has no {DESCRIPTION:?} in its metadata, so its records are unknown; docs/evaluate.md describes how to write one"
             ))
         })?;
         let description = toml::from_str(description).map_err(|error: toml::de::Error| {
@@ -174,7 +173,7 @@ impl Predictions {
     }
 
     fn checked_split(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split> {
-        let Description { part, split: spec, split_file, data_hash, .. } = &self.description;
+        let PredictionsHeader { part, split: spec, split_file, data_hash, .. } = &self.description;
         let expected = dataset.manifest.data_hash();
         if *data_hash != expected {
             let folder = folder.display();
@@ -206,14 +205,14 @@ impl Predictions {
             let expected = dataset.samples.scores()[row as usize];
             if found != expected {
                 return Err(Error::damage(format!(
-                    "says that row {row} was measured as {found}, the dataset has {expected}"
+                    "has the score {found} for row {row}, but the dataset has {expected}"
                 )));
             }
         }
         Ok(split)
     }
 
-    /// Why two files cannot be compared record by record; nothing when they can.
+    /// Returns the differences that prevent a comparison of two files record by record; empty without any.
     pub fn unlike(&self, other: &Self) -> Vec<Unlike> {
         let (a, b) = (&self.description, &other.description);
         let mut found = Vec::new();

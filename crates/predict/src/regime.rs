@@ -58,10 +58,10 @@ impl TrainedGenes {
         found
     }
 
-    /// Returns what the records of some rows share, which decides how exact their figures are.
+    /// Returns the units that records of some rows share, which determine the uncertainty of their figures.
     ///
-    /// Records of new genes share what is particular to these genes, so genes are resampled, the new ones among themselves. Records
-    /// of new query strains share the strain. Records of known genes and strains are independent given the training part.
+    /// Records of new genes share the effects of these genes, so genes are resampled, the new ones among themselves. Records of
+    /// new query strains share the strain. Records of known genes and strains are independent given the training part.
     pub fn shared(&self, samples: &Samples, rows: &[u32]) -> SharedRecords {
         let share = |is_new: &dyn Fn(u32) -> bool| {
             rows.iter().filter(|&&row| is_new(row)).count() as f64 / rows.len().max(1) as f64

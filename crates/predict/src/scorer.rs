@@ -1,6 +1,6 @@
 //! Scorers of gene sets: the interface between models and predictions.
 //!
-//! Whatever a checkpoint holds, [`OpenRun::scorer`] makes a [`Scorer`] of it; everything else here knows no model.
+//! [`OpenRun::scorer`] makes a [`Scorer`] of any checkpoint. All other code here is independent of the model.
 //!
 //! Within a block, sets are ordered so that the sets of a batch share most genes. The order depends only on the block. In
 //! single precision a prediction depends on its batch by rounding, a few millionths of a standard deviation.
@@ -183,7 +183,7 @@ impl OpenRun {
     pub fn scorer(&self) -> Box<dyn Scorer + '_> {
         let Some(model) = self.predictor.model() else {
             let (predictor, trained_orders) = (&self.predictor, &self.trained_orders);
-            return Box::new(Solved { predictor, trained_orders });
+            return Box::new(SolvedScorer { predictor, trained_orders });
         };
         match model.fixed().filter(|_| !self.predictor.builds_on_others()) {
             Some(fixed) => Box::new(Fixed {
@@ -191,7 +191,7 @@ impl OpenRun {
                 labels: self.labels(),
                 gene_count: self.predictor.gene_count(),
             }),
-            None => Box::new(Forward { predictor: &self.predictor }),
+            None => Box::new(NetworkScorer { predictor: &self.predictor }),
         }
     }
 }
@@ -202,12 +202,12 @@ fn trained_orders(dataset: &Dataset, split: &Split) -> BTreeSet<usize> {
 }
 
 /// A solved model: sums over a row or two of tables, with a deviation of its own.
-struct Solved<'a> {
+struct SolvedScorer<'a> {
     predictor: &'a Predictor,
     trained_orders: &'a BTreeSet<usize>,
 }
 
-impl Scorer for Solved<'_> {
+impl Scorer for SolvedScorer<'_> {
     fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
         out.sd = self.predictor.deviations(sets);
@@ -230,11 +230,11 @@ impl Scorer for Solved<'_> {
 }
 
 /// A model's forward pass.
-struct Forward<'a> {
+struct NetworkScorer<'a> {
     predictor: &'a Predictor,
 }
 
-impl Scorer for Forward<'_> {
+impl Scorer for NetworkScorer<'_> {
     fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
         out.sd = None;
@@ -250,7 +250,7 @@ impl Scorer for Forward<'_> {
     }
 }
 
-/// Tables that a model made of weights that no longer change.
+/// Tables that a model computed from its fixed weights.
 struct Fixed<'a> {
     tables: Box<dyn FixedScorer + 'a>,
     labels: LabelStats,

@@ -9,8 +9,9 @@ use knockout_solve::{Problem, Records, SolveObserver, SolvedOptions as _, StackO
 use knockout_train::checkpoint::{load_tensors, save_tensors};
 use std::path::Path;
 
-/// Returns the predictions of the stack with its default options, solved for a split; `None` if the dataset has no networks or the
-/// split no validation part. The solution is cached in `folder`, whole or absent, under a name that depends on all its input.
+/// Returns the predictions of the stack with its default options, solved for a split; `None` if the dataset has no networks or
+/// the split no validation part. The solution is cached in `folder`, complete or absent, under a name that depends on all its
+/// input.
 pub fn stack_predictions(
     folder: &Path,
     dataset: &Dataset,

@@ -1,9 +1,9 @@
 //! Summary of predictions (counts, a histogram, the highest and the lowest) and the tables written from it.
 
-use crate::block::{Block, Scored};
+use crate::block::{Scored, ScoredBlock};
 use crate::csv::CsvTable;
 use crate::folder::{missing, unfinished, unreadable, unwritten};
-use crate::{Extremes, Folder, Histogram, Hit, HitNotes, Plan};
+use crate::{Extremes, HistogramScale, Hit, HitNotes, Plan, PredictionFolder};
 use knockout_base::error::Result;
 use knockout_base::files;
 use knockout_data::cell::GeneTable;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// Predictions of a part, summed up.
 #[derive(Debug, Clone)]
-pub struct Summary {
+pub struct PredictionSummary {
     /// Scale of the histogram.
-    pub scale: Histogram,
+    pub scale: HistogramScale,
     /// Candidates of the part, those that filters left out included.
     pub candidates: u64,
     /// The highest and lowest predictions.
@@ -27,7 +27,7 @@ pub struct Summary {
     pub unsealed: bool,
 }
 
-impl Summary {
+impl PredictionSummary {
     pub(crate) fn new(plan: &Plan, extremes: Extremes) -> Self {
         let range = plan.part.of_blocks(plan.blocks());
         let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
@@ -49,11 +49,11 @@ impl Summary {
     }
 
     /// Reads the blocks of a finished folder.
-    pub fn read(folder: &Folder, top: usize, bottom: usize) -> Result<Self> {
+    pub fn read(folder: &PredictionFolder, top: usize, bottom: usize) -> Result<Self> {
         let plan = folder.plan();
         let mut summary = Self::new(plan, Extremes::new(top, bottom));
         for block in plan.part.of_blocks(plan.blocks()) {
-            let block = Block::read(folder.files(), plan, folder.identity(), block)?;
+            let block = ScoredBlock::read(folder.files(), plan, folder.identity(), block)?;
             let mut extremes = Extremes::new(top, bottom);
             block.add_to(&mut extremes);
             summary.add(&block.scored, &extremes);
@@ -81,7 +81,7 @@ impl Summary {
 /// Writes `top.csv` and `bottom.csv` into the folder, those that have rows, with the notes of each hit; returns their paths.
 pub fn write_hits(
     folder: &Path,
-    summary: &Summary,
+    summary: &PredictionSummary,
     genes: &GeneTable,
     notes: &HitNotes<'_>,
 ) -> Result<Vec<PathBuf>> {
@@ -89,7 +89,7 @@ pub fn write_hits(
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
             let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
-            let columns = Columns { order, has_sd: hits.iter().any(|hit| hit.sd.is_some()) };
+            let columns = SetColumns { order, has_sd: hits.iter().any(|hit| hit.sd.is_some()) };
             let fill = |out: &mut dyn Write| {
                 let mut table = CsvTable::new(out);
                 columns.header(&mut table)?;
@@ -112,7 +112,7 @@ pub fn write_hits(
 }
 
 /// Writes every kept prediction of a finished folder into one CSV file.
-pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
+pub fn write_csv(folder: &PredictionFolder, genes: &GeneTable) -> Result<PathBuf> {
     let plan = folder.plan();
     let missing = missing(folder.files(), plan).len() as u64;
     if missing > 0 {
@@ -121,13 +121,13 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
     let path = folder.path().join("predictions.csv");
     let mut out = folder.files().pending("predictions.csv").map_err(unwritten)?;
     let mut table = CsvTable::new(&mut out);
-    let mut columns: Option<Columns> = None;
+    let mut columns: Option<SetColumns> = None;
     for block in plan.part.of_blocks(plan.blocks()) {
-        let block = Block::read(folder.files(), plan, folder.identity(), block)?;
+        let block = ScoredBlock::read(folder.files(), plan, folder.identity(), block)?;
         let columns = if let Some(columns) = &columns {
             columns
         } else {
-            let found = Columns { order: plan.candidates.order, has_sd: block.scores.sd.is_some() };
+            let found = SetColumns { order: plan.candidates.order, has_sd: block.scores.sd.is_some() };
             found.header(&mut table).and_then(|()| table.end_row()).map_err(unreadable(&path))?;
             columns.insert(found)
         };
@@ -142,13 +142,13 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
 }
 
 /// The columns that every table of predictions begins with.
-struct Columns {
+struct SetColumns {
     /// Columns of genes.
     order: usize,
     has_sd: bool,
 }
 
-impl Columns {
+impl SetColumns {
     fn header<W: Write>(&self, table: &mut CsvTable<W>) -> io::Result<()> {
         table.text("number")?;
         (1..=self.order).try_for_each(|column| table.text(&format!("gene_{column}")))?;

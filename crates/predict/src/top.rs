@@ -19,12 +19,12 @@ pub struct Hit {
 /// The highest and the lowest predictions so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extremes {
-    top: Best,
-    bottom: Best,
+    top: BestHits,
+    bottom: BestHits,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Best {
+struct BestHits {
     limit: usize,
     /// Twice the limit at most; those beyond the limit are dropped now and then.
     hits: Vec<Hit>,
@@ -40,7 +40,7 @@ fn lower(a: &Hit, b: &Hit) -> Ordering {
     a.prediction.total_cmp(&b.prediction).then(a.number.cmp(&b.number))
 }
 
-impl Best {
+impl BestHits {
     fn trim(&mut self, order: fn(&Hit, &Hit) -> Ordering) {
         if self.hits.len() > self.limit {
             self.hits.sort_unstable_by(order);
@@ -68,13 +68,13 @@ impl Best {
 }
 
 impl Extremes {
-    /// Keeps so many of the highest and of the lowest.
+    /// Creates empty lists for some numbers of highest and of lowest predictions.
     pub fn new(top: usize, bottom: usize) -> Self {
-        let best = |limit| Best { limit, ..Best::default() };
+        let best = |limit| BestHits { limit, ..BestHits::default() };
         Self { top: best(top), bottom: best(bottom) }
     }
 
-    /// Takes notice of a prediction; `hit` is called only if it may count.
+    /// Adds a prediction; `hit` is called only if the prediction may be among the highest or lowest.
     pub fn push(&mut self, prediction: f64, hit: impl Fn() -> Hit) {
         if self.top.threshold.is_none_or(|threshold| prediction >= threshold) {
             self.top.push(higher, &hit);

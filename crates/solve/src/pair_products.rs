@@ -10,8 +10,6 @@ use knockout_data::cell::GeneSetsRef;
 
 /// Number of parallel partial sums; rows are padded to a multiple of it.
 const LANES: usize = 16;
-/// A group of values.
-type Lanes = [f32; LANES];
 /// Right rows per block.
 const BLOCK_COLUMNS: usize = 4;
 /// Second genes of a tile: their rows take about 100 kB.
@@ -190,11 +188,11 @@ impl PairProducts {
     );
     multiply!(multiply_any, block_any, sums_any, 2);
 
-    fn left(&self, gene: u32) -> &[Lanes] {
+    fn left(&self, gene: u32) -> &[[f32; LANES]] {
         self.left[gene as usize * self.width..][..self.width].as_chunks().0
     }
 
-    fn right(&self, gene: u32) -> &[Lanes] {
+    fn right(&self, gene: u32) -> &[[f32; LANES]] {
         self.right[gene as usize * self.width..][..self.width].as_chunks().0
     }
 }
@@ -224,7 +222,10 @@ fn block_of_runs<const ROWS: usize>(pairs: &[IndexedPair], columns: usize) -> Op
 }
 
 /// Returns the inner products of rows, summed lane by lane in an order that does not depend on the number of rows.
-fn sums_any<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
+fn sums_any<const M: usize, const N: usize>(
+    a: [&[[f32; LANES]]; M],
+    b: [&[[f32; LANES]]; N],
+) -> [[[f32; LANES]; N]; M] {
     a.map(|a| {
         b.map(|b| {
             let mut sums = [0.0; LANES];
@@ -242,7 +243,10 @@ fn sums_any<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) 
 // would be compiled without the instruction set.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn sums_avx512<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
+fn sums_avx512<const M: usize, const N: usize>(
+    a: [&[[f32; LANES]]; M],
+    b: [&[[f32; LANES]]; N],
+) -> [[[f32; LANES]; N]; M] {
     use std::arch::x86_64::{
         _mm512_add_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_storeu_ps,
     };
@@ -273,7 +277,10 @@ fn sums_avx512<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sums_avx2<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
+fn sums_avx2<const M: usize, const N: usize>(
+    a: [&[[f32; LANES]]; M],
+    b: [&[[f32; LANES]]; N],
+) -> [[[f32; LANES]; N]; M] {
     use std::arch::x86_64::{
         _mm256_add_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm256_storeu_ps,
     };
@@ -307,7 +314,7 @@ fn sums_avx2<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N])
 }
 
 /// Returns the sum of all lanes, in a fixed order.
-fn total(sums: &Lanes) -> f32 {
+fn total(sums: &[f32; LANES]) -> f32 {
     let mut sums = *sums;
     for half in [8, 4] {
         for lane in 0..half {

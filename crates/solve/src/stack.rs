@@ -133,8 +133,8 @@ impl SolvedOptions for StackOptions {
         if let Some(features) = features {
             let settings = parts.choices();
             let of_fold = Problem { settings: &settings, ..problem };
-            self.add_folds(of_fold, Held::Pairs, &mut known_folds, observer)?;
-            self.add_folds(of_fold, Held::Genes, &mut new_folds, observer)?;
+            self.add_folds(of_fold, HeldOutBy::Pairs, &mut known_folds, observer)?;
+            self.add_folds(of_fold, HeldOutBy::Genes, &mut new_folds, observer)?;
             parts.trees = Some(TreePart::grow(features, &mut known_folds, &mut new_folds));
         }
         let is_chosen = chosen.is_some();
@@ -186,7 +186,7 @@ impl SolvedOptions for StackOptions {
 
 /// Records that a fold holds out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum HeldOutBy {
     Pairs,
     Genes,
 }
@@ -234,13 +234,13 @@ impl StackOptions {
     fn add_folds(
         &self,
         problem: Problem<'_>,
-        held: Held,
+        held: HeldOutBy,
         out: &mut OutOfFold,
         observer: &mut dyn SolveObserver,
     ) -> Result<(), Error> {
         let (fold_count, chosen) = match held {
-            Held::Pairs => (PAIR_FOLDS, None),
-            Held::Genes => (GENE_FOLDS, Some(ChosenWeights::of_new_genes())),
+            HeldOutBy::Pairs => (PAIR_FOLDS, None),
+            HeldOutBy::Genes => (GENE_FOLDS, Some(ChosenWeights::of_new_genes())),
         };
         let folds = fold_of_records(problem, held, fold_count);
         for fold in 0..fold_count {
@@ -278,12 +278,12 @@ impl StackOptions {
 }
 
 /// Returns the folds that hold out each training record, one bit each.
-fn fold_of_records(problem: Problem<'_>, held: Held, fold_count: usize) -> Vec<u32> {
+fn fold_of_records(problem: Problem<'_>, held: HeldOutBy, fold_count: usize) -> Vec<u32> {
     let mut rng = Rng::new(0, "folds of trees");
     let of_gene: Vec<usize> = (0..problem.cell.genes().len()).map(|_| rng.below(fold_count)).collect();
     let fold = |set: &[u32]| match held {
-        Held::Genes => set.iter().map(|&gene| 1 << of_gene[gene as usize]).fold(0, |a, b| a | b),
-        Held::Pairs => {
+        HeldOutBy::Genes => set.iter().map(|&gene| 1 << of_gene[gene as usize]).fold(0, |a, b| a | b),
+        HeldOutBy::Pairs => {
             let mixed = set.iter().fold(0_u64, |mixed, &gene| {
                 (mixed ^ u64::from(gene)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
             });

@@ -75,11 +75,11 @@ pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>> {
     if found.is_empty() { Err(empty_list(path)) } else { Ok(found) }
 }
 
-/// Finds genes by name, in the order given; `place` names their source in errors.
+/// Finds genes by name, in the order given; `origin` names their source in errors.
 pub fn find_genes<S: AsRef<str>>(
     names: impl IntoIterator<Item = S>,
     genes: &GeneTable,
-    place: &str,
+    origin: &str,
 ) -> Result<Vec<u32>> {
     let (known, mut unknown, mut found) = (Names::new(genes), BTreeSet::new(), Vec::new());
     for name in names {
@@ -90,11 +90,11 @@ pub fn find_genes<S: AsRef<str>>(
             }
         }
     }
-    refuse_unknown(place, unknown, genes)?;
+    refuse_unknown(origin, unknown, genes)?;
     Ok(found)
 }
 
-fn refuse_unknown(place: &str, unknown: BTreeSet<String>, genes: &GeneTable) -> Result<()> {
+fn refuse_unknown(origin: &str, unknown: BTreeSet<String>, genes: &GeneTable) -> Result<()> {
     let count = unknown.len();
     if count == 0 {
         return Ok(());
@@ -113,7 +113,7 @@ fn refuse_unknown(place: &str, unknown: BTreeSet<String>, genes: &GeneTable) -> 
     }
     let (are, names) =
         (if count == 1 { "one name is" } else { &format!("{count} names are") }, names.join(", "));
-    Err(Error::request(format!("{place}: {are} not a gene of the dataset: {names}")))
+    Err(Error::request(format!("{origin}: {are} not a gene of the dataset: {names}")))
 }
 
 fn empty_list(path: &Path) -> Error {

@@ -7,7 +7,7 @@
 
 use knockout_data::batch::{Batch, Collation, Processor, ProcessorKind};
 use knockout_data::screen::Dataset;
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 use knockout_trace::meter::StepPhase;
 use knockout_trace::{Recorder, RecorderOptions};
 use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
@@ -97,7 +97,7 @@ fn span_nanos(recorder: &Recorder) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let config = Config::preset("small").ok_or("no preset small")?;
+    let config = SynthConfig::preset("small").ok_or("no preset small")?;
     let data = synthesise(&config, 0, "small", "example", &|_| {}).map_err(|error| error.to_string())?;
     let data = Arc::new(data);
     let rows: Vec<u32> = (0..data.samples.len() as u32).collect();

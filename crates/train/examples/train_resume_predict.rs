@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "it prints what it found")]
 
 use knockout_data::cell::GeneSets;
-use knockout_sources::synth::{Config as Yeast, synthesise};
+use knockout_sources::synth::{SynthConfig as Yeast, synthesise};
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;

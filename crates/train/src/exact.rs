@@ -1,7 +1,6 @@
-//! Floats in JSON, bit for bit: as text in Rust's shortest exact form, so that NaN, infinities and every last digit return.
+//! Floats in JSON, bit for bit: text in Rust's shortest exact form, which preserves NaN, infinities and every digit.
 //!
-//! For `#[serde(with = "crate::exact")]`. Numbers of JSON would do for people, but not for a run that is to continue
-//! exactly: readers may round, and infinity cannot be written.
+//! For `#[serde(with = "crate::exact")]`. JSON numbers are not exact: readers may round, and infinity cannot be written.
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
@@ -16,7 +15,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(NumberText)
 }
 
-/// Text as we write it, or a plain number as people do.
+/// The text that this module writes, or a plain number.
 struct NumberText;
 
 impl Visitor<'_> for NumberText {
@@ -46,17 +45,22 @@ impl Visitor<'_> for NumberText {
 #[cfg(test)]
 mod tests {
     #[derive(serde::Serialize, serde::Deserialize)]
-    struct Held(#[serde(with = "super")] f64);
+    struct ExactNumber(#[serde(with = "super")] f64);
 
     #[test]
     fn every_number_returns() {
         for value in [0.1, -0.0, 1e-310, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-4 * 0.75] {
-            let text = serde_json::to_string(&Held(value)).unwrap();
-            assert_eq!(serde_json::from_str::<Held>(&text).unwrap().0.to_bits(), value.to_bits(), "{text}");
+            let text = serde_json::to_string(&ExactNumber(value)).unwrap();
+            assert_eq!(
+                serde_json::from_str::<ExactNumber>(&text).unwrap().0.to_bits(),
+                value.to_bits(),
+                "{text}"
+            );
         }
-        assert_eq!(serde_json::from_str::<Held>("3").unwrap().0, 3.0);
+        assert_eq!(serde_json::from_str::<ExactNumber>("3").unwrap().0, 3.0);
         assert!(
-            serde_json::from_str::<Held>("\"one\"").is_err_and(|error| error.to_string().contains("one"))
+            serde_json::from_str::<ExactNumber>("\"one\"")
+                .is_err_and(|error| error.to_string().contains("one"))
         );
     }
 }

@@ -9,7 +9,7 @@ mod order;
 mod shards;
 
 pub use order::RowOrder;
-pub use shards::{ShardPlace, Shards};
+pub use shards::{ShardPosition, Shards};
 
 use background::Background;
 use knockout_base::error::Error;
@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How batches are made: the keys `loader.*` of a run's configuration.
+/// Settings of the loader: the keys `loader.*` of a run's configuration.
 ///
-/// None of them but the order changes a number: models read gene indices or an equivalent, and batches come in the same order
-/// for any number of threads. They change the time, which is why they can be set and measured.
+/// Only the order changes results: models read gene indices or an equivalent, and batches arrive in the same order for any
+/// number of threads. The other keys change the time of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderOptions {
@@ -44,12 +44,13 @@ pub struct LoaderOptions {
     /// Order of an epoch's samples.
     #[serde(default)]
     pub order: RowOrder,
-    /// Queries in a batch, about, where the order is by query.
+    /// Approximate number of queries in a batch if the order is by query.
     #[serde(default = "default_queries")]
     pub queries: usize,
 }
 
-/// Few enough that most of a batch's work is shared, and more than one, whose samples alone would be a poor sample of the screen.
+/// Few, so that samples share most of a batch's work. More than one, because the samples of one query represent the screen
+/// badly.
 fn default_queries() -> usize {
     4
 }
@@ -78,7 +79,7 @@ pub struct LoaderPlan {
     pub batch_size: usize,
     /// Whether a last, smaller batch is left out.
     pub drop_last: bool,
-    /// Whether each epoch has an order of its own; else rows come as given.
+    /// Whether each epoch shuffles the rows; otherwise they keep the given order.
     pub shuffle: bool,
     /// The seed of the order.
     pub seed: u64,
@@ -96,14 +97,14 @@ pub struct Loader {
     recorder: Recorder,
 }
 
-/// One batch of an epoch, or a shard of one, as the loader hands it over.
+/// One batch of an epoch, or a shard of one.
 #[derive(Debug)]
 pub struct LoadedBatch {
     prepared: Prepared,
-    /// Number among all that this loader prepares of an epoch.
+    /// Index among the batches that this loader prepares in an epoch.
     item: usize,
     index: usize,
-    place: ShardPlace,
+    position: ShardPosition,
     times: LoadTimes,
 }
 
@@ -123,19 +124,19 @@ impl LoadedBatch {
         self.index
     }
 
-    /// The shard that it is, and where it lies in the batch.
-    pub fn place(&self) -> ShardPlace {
-        self.place
+    /// Returns the shard and its position in the batch.
+    pub fn position(&self) -> ShardPosition {
+        self.position
     }
 
-    /// Time of preparing it, phase by phase and where, and the consumer's wait time.
+    /// Returns the times of its preparation by phase and thread, and the consumer's wait time.
     pub fn times(&self) -> LoadTimes {
         self.times
     }
 }
 
 impl Loader {
-    /// A loader over some rows of a dataset. Zeros in the plan where there must be at least one count as one.
+    /// Creates a loader over some rows of a dataset. A count of 0 in the plan means 1 where at least 1 is needed.
     pub fn new(dataset: &Arc<Dataset>, rows: &[u32], mut plan: LoaderPlan) -> Self {
         plan.batch_size = plan.batch_size.max(1);
         plan.options.depth = plan.options.depth.max(plan.options.threads + 1);
@@ -149,15 +150,15 @@ impl Loader {
         self
     }
 
-    /// Records fetching, processing and collating where they happen, waiting where it hurts, and how many batches are
-    /// ready.
+    /// Records fetching, processing and collating in the threads that do it, waiting in the consumer, and the number of ready
+    /// batches.
     #[must_use]
     pub fn with_recorder(mut self, recorder: &Recorder) -> Self {
         self.recorder = recorder.clone();
         self
     }
 
-    /// The rows of an epoch, in order: a pure function of (rows, seed, epoch).
+    /// Returns the rows of an epoch in order: a pure function of (rows, seed, epoch).
     pub fn order(&self, epoch: u64) -> Vec<u32> {
         let mut rows = self.rows.to_vec();
         if self.plan.shuffle {
@@ -177,7 +178,7 @@ impl Loader {
         if self.plan.drop_last { rows / size } else { rows.div_ceil(size) }
     }
 
-    /// Batches, or shards of them, that this loader prepares of an epoch.
+    /// Returns the number of batches, or of shards, that this loader prepares in an epoch.
     fn item_count(&self) -> usize {
         self.batch_count() * self.plan.shards.owned().len()
     }
@@ -201,7 +202,13 @@ impl Loader {
         let LoaderOptions { processor, collate, .. } = self.plan.options;
         let size = self.plan.batch_size.div_ceil(self.plan.shards.count());
         let prepared = Prepared::new(&self.dataset, processor, collate, size, self.store.as_ref());
-        LoadedBatch { prepared, item: 0, index: 0, place: ShardPlace::default(), times: LoadTimes::default() }
+        LoadedBatch {
+            prepared,
+            item: 0,
+            index: 0,
+            position: ShardPosition::default(),
+            times: LoadTimes::default(),
+        }
     }
 
     fn prepare(&self, order: &[u32], item: usize, loaded: &mut LoadedBatch) -> Result<(), Error> {
@@ -218,7 +225,7 @@ impl Loader {
             under_way: None,
         };
         (loaded.item, loaded.index) = (item, index);
-        loaded.place = self.plan.shards.place(&self.dataset.samples, batch, shard);
+        loaded.position = self.plan.shards.position(&self.dataset.samples, batch, shard);
         loaded.prepared.prepare(rows, &mut timer)?;
         loaded.times = timer.times;
         Ok(())
@@ -255,7 +262,7 @@ impl PhaseObserver for WallTimer<'_> {
     }
 }
 
-/// The batches of one epoch, in order. Not an `Iterator`: a batch is lent, and its memory used again for a later one.
+/// The batches of one epoch, in order. Not an `Iterator`: each batch is borrowed, and its memory is reused.
 #[derive(Debug)]
 pub struct EpochBatches {
     loader: Loader,
@@ -271,7 +278,8 @@ enum BatchSource {
 }
 
 impl EpochBatches {
-    /// The next batch, or the next shard of one; `None` after the last. After an error the epoch has no further batches.
+    /// Returns the next batch, or the next shard of one; `None` after the last. After an error the epoch has no further
+    /// batches.
     pub fn next_batch(&mut self) -> Result<Option<&LoadedBatch>, Error> {
         if self.next >= self.loader.item_count() {
             return Ok(None);

@@ -5,7 +5,7 @@ pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The CPU's name and number of cores, where the operating system tells.
+/// Returns the CPU's name and number of cores, if the operating system provides them.
 pub fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

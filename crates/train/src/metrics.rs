@@ -1,4 +1,4 @@
-//! How close predictions are to what was measured: over a whole part of a split, in 64 bits.
+//! Metrics of predictions against measured scores, over a whole part of a split and in double precision.
 //!
 //! Never averaged over batches: a mean of batch correlations is not the correlation. A figure that is not defined is
 //! `None`, so that a constant prediction is not mistaken for a correlation of 0. The module does not depend on datasets.
@@ -30,7 +30,7 @@ pub struct Metrics {
 impl Metrics {
     /// Compares predictions with targets; rows whose target is NaN are left out.
     ///
-    /// A prediction that is not finite leaves every figure undefined: none of them would mean anything.
+    /// If any prediction is not finite, every figure is undefined.
     ///
     /// # Panics
     ///
@@ -87,14 +87,14 @@ mod tests {
                 ];
                 assert_eq!(figures.as_object().unwrap().len(), mine.len());
                 for (figure, mine) in mine {
-                    let place = format!("{}: {figure} of {name}", case.name);
+                    let label = format!("{}: {figure} of {name}", case.name);
                     match (figures[figure].as_f64(), mine) {
                         (Some(expected), Some(mine)) => assert!(
                             (mine - expected).abs() <= tolerance * expected.abs(),
-                            "{place} is {mine}, expected {expected}"
+                            "{label} is {mine}, expected {expected}"
                         ),
-                        (None, None) => assert_eq!(figures[figure], "undefined", "{place}"),
-                        (expected, mine) => panic!("{place} is {mine:?}, expected {expected:?}"),
+                        (None, None) => assert_eq!(figures[figure], "undefined", "{label}"),
+                        (expected, mine) => panic!("{label} is {mine:?}, expected {expected:?}"),
                     }
                 }
             }
@@ -105,7 +105,7 @@ mod tests {
     fn a_prediction_that_is_not_a_number_leaves_everything_undefined() {
         let metrics = Metrics::of(&[1.0, f64::NAN], &[1.0, 2.0]);
         assert_eq!((metrics.count, metrics.pearson, metrics.mse), (2, None, None));
-        // But not where the target is missing anyway.
+        // A prediction without a target does not matter.
         assert_eq!(Metrics::of(&[1.0, f64::NAN], &[1.0, f64::NAN]).mse, Some(0.0));
     }
 

@@ -1,5 +1,5 @@
-//! Stores of precomputed deletions, opened before anything is trained or measured: one that is missing, of another dataset or too
-//! small refuses the request, and stops no run in the middle.
+//! Stores of precomputed deletions, opened before training or measuring starts. A store that is missing, too small or of
+//! another dataset is rejected then, not in the middle of a run.
 
 use crate::config::Config;
 use knockout_base::error::{Error, Result};

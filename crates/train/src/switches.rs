@@ -1,14 +1,14 @@
 //! Changes that could make training faster, as overrides of a run's configuration.
 //!
-//! A switch is of keys, never of a model: where a model has no such key, or nothing to switch off, it gives the reason instead. Whether it helps
-//! is measured elsewhere.
+//! A switch refers to keys, not to models. If a model lacks the key or has nothing to switch off, the switch has a reason
+//! instead of overrides.
 
 use crate::config::Config;
 use knockout_data::cell::Cell;
 use knockout_models::string_lambda;
 use toml::{Table, Value};
 
-/// A switch, as it applies to one configuration.
+/// A switch and its overrides of one configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switch {
     /// Its name in tables.
@@ -30,7 +30,7 @@ pub struct BuiltModel {
     pub couples_samples: bool,
 }
 
-/// How many times as large the larger batch is.
+/// Factor between the batch and the larger batch.
 const LARGER: u64 = 8;
 
 /// Every switch.
@@ -41,9 +41,9 @@ pub fn switches(config: &Config, cell: &Cell, built: BuiltModel) -> Vec<Switch> 
     let never = |name, reason: &str| Switch { name, keys: Err(reason.to_owned()), note: "" };
     vec![
         switch("one network", model.one_network(), "the model sees less of the cell"),
-        switch("STRING channels merged", model.merged_string(), "channels can no longer be told apart"),
+        switch("STRING channels merged", model.merged_string(), "channels become indistinguishable"),
         switch("no metabolism", model.without("metabolism"), "the model sees less of the cell"),
-        switch("no local part", model.global_only(), "the deleted genes' own embeddings say nothing"),
+        switch("no local part", model.global_only(), "the deleted genes' own embeddings are not used"),
         switch("all rows computed", model.all_rows(), ""),
         switch("no reconstruction loss", model.no_reconstruction(), "only the scores shape the embeddings"),
         switch(
@@ -89,7 +89,7 @@ impl SwitchRules<'_> {
             .ok_or_else(|| format!("{} has no key model.{key}", self.config.model.name()))
     }
 
-    /// The networks of the configuration: each as it is written, with its name.
+    /// Returns the networks of the configuration, each as written and with its name.
     fn networks(&self) -> Result<Vec<(&Value, &str)>, String> {
         let list = self.key("networks")?.as_array().ok_or("model.networks is not a list")?;
         let name = |entry: &Value| -> Option<String> {

@@ -59,7 +59,7 @@ pub(crate) fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> 
     Ok(())
 }
 
-/// The error of a checkpoint without a tensor that its model needs.
+/// Returns the error of a checkpoint without a tensor that its model needs.
 pub(crate) fn missing_tensor(name: &str, count: usize) -> Error {
     Error::failure(format!("the checkpoint has no tensor {name:?} of {count} numbers"))
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn tiny(folder: &Path) {
-    let config = synth::Config::preset("tiny").unwrap();
+    let config = synth::SynthConfig::preset("tiny").unwrap();
     let mut dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
     dataset.write(&folder.join("tiny"), &|_| ()).unwrap();
 }

@@ -11,7 +11,7 @@ use knockout_base::files::StagedFolder;
 use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_predict::baseline::Baseline;
 use knockout_predict::predictions::Predictions;
-use knockout_predict::{Ladder, LadderEvent};
+use knockout_predict::{BaselineEvent, FittedBaselines};
 use knockout_report::lab::{BaselineDocument, baseline_page, correlation};
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,13 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "EXAMPLES:
   knockout baseline yeast
   knockout baseline yeast --split pair-disjoint --splits 5
-  knockout baseline yeast --split gene-disjoint --seeds 3 --out ladder
-  knockout baseline yeast --split-file split.parquet --out ladder
+  knockout baseline yeast --split gene-disjoint --seeds 3 --out baselines
+  knockout baseline yeast --split-file split.parquet --out baselines
   knockout baseline yeast --json | jq '.rows[] | {name, pearson}'")]
 pub(crate) struct BaselineArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// What no two parts share
+    /// Unit that no two parts share
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// A split file to take instead of making a split
@@ -62,29 +62,29 @@ pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> Result<()> {
     let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
     let bar = ui.progress("fitting", fits, Unit::Items);
     let seeds = |count: u32| (0..u64::from(count)).map(|i| args.seed.wrapping_add(i));
-    let mut climbed = Vec::new();
+    let mut by_split = Vec::new();
     for split_seed in seeds(args.splits) {
-        climbed.push(climb(&dataset, args, split_seed, &seeds(args.seeds).collect::<Vec<_>>(), &bar)?);
+        by_split.push(fit(&dataset, args, split_seed, &seeds(args.seeds).collect::<Vec<_>>(), &bar)?);
     }
     bar.finish_and_clear();
-    let first = &climbed[0];
+    let first = &by_split[0];
     if let (Some(staged), Some(out)) = (staged, &args.out) {
         save(&dataset, args, first, staged.path())?;
         staged.commit().with_context(|| format!("could not write {}", out.display()))?;
     }
     let bootstrap = args.bootstrap.bootstrap();
-    let shown = BaselineDocument::of(&dataset, &climbed, args.seed, &bootstrap, args.out.clone());
+    let shown = BaselineDocument::of(&dataset, &by_split, args.seed, &bootstrap, args.out.clone());
     ui.page(|| baseline_page(&shown), &shown)
 }
 
 /// Fits every baseline to the split of a seed.
-fn climb(
+fn fit(
     dataset: &Dataset,
     args: &BaselineArgs,
     split_seed: u64,
     weight_seeds: &[u64],
     bar: &ProgressBar,
-) -> Result<Ladder> {
+) -> Result<FittedBaselines> {
     let split = if let Some(file) = &args.split_file {
         Split::load(file, &dataset.manifest)?
     } else {
@@ -93,14 +93,14 @@ fn climb(
         Split::new(&dataset.samples, dataset.cell.genes(), spec)
             .with_context(|| format!("cannot split {}", args.dir.display()))?
     };
-    Ok(Ladder::fit(dataset, split, args.part, weight_seeds, &|event| match event {
-        LadderEvent::Begin(baseline) => bar.set_message(baseline.name()),
-        LadderEvent::Epoch(baseline, epoch) => {
+    Ok(FittedBaselines::fit(dataset, split, args.part, weight_seeds, &|event| match event {
+        BaselineEvent::Begin(baseline) => bar.set_message(baseline.name()),
+        BaselineEvent::Epoch(baseline, epoch) => {
             let r = correlation(epoch.validation_pearson);
             bar.set_message(format!("{}: epoch {}, val Pearson {r}", baseline.name(), epoch.epoch));
             tracing::debug!("{} epoch {}: val Pearson {r}", baseline.name(), epoch.epoch);
         }
-        LadderEvent::End(baseline) => {
+        BaselineEvent::End(baseline) => {
             tracing::info!("fitted {}", baseline.name());
             bar.inc(1);
         }
@@ -108,9 +108,9 @@ fn climb(
 }
 
 /// Files named by baseline; the MLPs after the first also by their seed.
-fn save(dataset: &Dataset, args: &BaselineArgs, ladder: &Ladder, folder: &Path) -> Result<()> {
+fn save(dataset: &Dataset, args: &BaselineArgs, baselines: &FittedBaselines, folder: &Path) -> Result<()> {
     let home = std::path::absolute(&args.dir).ok();
-    let Ladder { split, fitted, .. } = ladder;
+    let FittedBaselines { split, fitted, .. } = baselines;
     for (fitted, seed) in fitted {
         let name = fitted.baseline.name();
         let mut file = Predictions::new(dataset, split, args.part, name, fitted.predictions.clone());

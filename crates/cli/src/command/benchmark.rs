@@ -35,7 +35,7 @@ pub(crate) struct BenchmarkArgs {
     /// The dataset folders
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// What is held out, several with commas; schemes that do not apply to a dataset are left out
+    /// Units that are held out, separated by commas; schemes that do not apply to a dataset are left out
     #[arg(long, value_name = "SPLIT", default_value = "random,gene-disjoint", value_delimiter = ',', value_parser = choice::scheme())]
     split: Vec<Scheme>,
     /// Splits of each kind, with seeds S, S+1, …, which are those of the models too

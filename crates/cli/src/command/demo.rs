@@ -11,7 +11,7 @@ use crate::output;
 use crate::ui::Ui;
 use clap::{Args, Command};
 use knockout_base::files::create_folder;
-use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Samples, Summary};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, DatasetSummary, Part, Samples};
 use knockout_predict::baseline::Baseline;
 use knockout_predict::predictions::Predictions;
 use knockout_report::lab::{DemoDocument, demo_page};
@@ -44,13 +44,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
     create_folder(&args.out)?;
-    let place = |name: &str| {
+    let folder = |name: &str| {
         let path = args.out.join(name);
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| request_error(format!("{} is not UTF-8; choose another --out", path.display())))
     };
-    let (yeast, stack, dango) = (place("yeast")?, place("stack-0")?, place("dango-0")?);
-    let (hits, measured, report) = (place("hits")?, place("experiment")?, args.out.join("report.html"));
+    let (yeast, stack, dango) = (folder("yeast")?, folder("stack-0")?, folder("dango-0")?);
+    let (hits, measured, report) = (folder("hits")?, folder("experiment")?, args.out.join("report.html"));
     let mut demo = Demo { commands: Vec::new(), ui };
 
     demo.announce(&["data", "synth", &yeast, "--preset", &args.preset]);
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let detail = |name: &str, path: &str| (name.to_owned(), path.to_owned());
     let document = DemoDocument {
         schema: 1,
-        summary: Summary::of(&dataset, DEFAULT_SPLIT_SEED),
+        summary: DatasetSummary::of(&dataset, DEFAULT_SPLIT_SEED),
         dataset: yeast.into(),
         evaluation,
         hits: predicted,

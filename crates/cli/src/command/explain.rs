@@ -29,7 +29,7 @@ pub(crate) struct ExplainArgs {
     /// The genes, by systematic or standard names
     #[arg(value_name = "GENE", required = true, num_args = 1..=6)]
     genes: Vec<String>,
-    /// Which state of the run; by default the best Pearson, or the last where no epoch has ended
+    /// State of the run; by default the best Pearson, or the last where no epoch has ended
     #[arg(long, value_name = "STATE", value_parser = choice::slot())]
     state: Option<Slot>,
     /// The dataset folder, if it is no longer where the run was trained; its contents must be the same

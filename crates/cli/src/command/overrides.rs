@@ -16,20 +16,20 @@ pub(crate) struct Overrides {
 /// The configuration of the synthetic yeast, under its key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SynthConfig {
+pub(crate) struct SynthSection {
     /// The synthetic yeast.
-    pub(crate) synth: synth::Config,
+    pub(crate) synth: synth::SynthConfig,
 }
 
 impl Overrides {
     /// The configuration of a preset with the overrides applied.
-    pub(crate) fn resolve(&self, preset: &str) -> Result<SynthConfig> {
-        let synth = synth::Config::preset(preset).ok_or_else(|| {
+    pub(crate) fn resolve(&self, preset: &str) -> Result<SynthSection> {
+        let synth = synth::SynthConfig::preset(preset).ok_or_else(|| {
             request_error(format!(
                 "there is no synthetic yeast {preset:?}; choose from {}; presets of models need --data",
                 synth::PRESETS.join(", ")
             ))
         })?;
-        Ok(knockout_base::config::resolve(&SynthConfig { synth }, &self.keys)?)
+        Ok(knockout_base::config::resolve(&SynthSection { synth }, &self.keys)?)
     }
 }

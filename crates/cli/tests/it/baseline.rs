@@ -1,4 +1,4 @@
-//! `knockout baseline`: the ladder of baselines as a table, a document and files.
+//! `knockout baseline`: the baselines as a table, a document and files.
 #![cfg(feature = "lab")]
 
 use crate::support::{Home, texts};

@@ -138,8 +138,8 @@ fn repeated_measurements_give_a_ceiling() {
     let text = home.ok("data show k562").prints(&["itself again", "ceiling: measuring again"]).stdout;
     assert!(!text.contains("density") && !text.contains("hops"), "{text}");
     home.ok("data verify k562");
-    let ladder = home.json("--json -q baseline k562 --resamples 20");
-    assert!(ladder["ceiling"]["model_pearson"].as_f64().unwrap() > again);
+    let baselines = home.json("--json -q baseline k562 --resamples 20");
+    assert!(baselines["ceiling"]["model_pearson"].as_f64().unwrap() > again);
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn a_screen_alone_is_enough_for_models_without_networks() {
     let evaluated = home.json("--json -q evaluate stack --resamples 50");
     assert!(evaluated["rows"][0]["pearson"].as_f64().unwrap() > 0.7, "{evaluated}");
     assert_eq!(evaluated["ceiling"]["sets"], 156);
-    let ladder = home.json("--json -q baseline k562 --resamples 20");
-    let names = texts(&ladder["rows"], "name");
+    let baselines = home.json("--json -q baseline k562 --resamples 20");
+    let names = texts(&baselines["rows"], "name");
     assert!(names.contains(&"stack") && !names.contains(&"network-kernel"), "{names:?}");
     home.ok("-q predict stack --pairs --top 5 --out hits");
 }

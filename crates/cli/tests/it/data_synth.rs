@@ -1,4 +1,4 @@
-//! `knockout data synth`: the same bytes everywhere, whole or absent.
+//! `knockout data synth`: the same bytes everywhere, complete or absent.
 #![cfg(feature = "lab")]
 
 use crate::support::Home;

@@ -122,8 +122,9 @@ fn a_folder_without_a_run_is_2() {
 #[test]
 fn two_prediction_files_are_compared() {
     let home = Home::with_tiny();
-    home.ok("baseline tiny --out ladder --resamples 200");
-    let evaluate = "evaluate --predictions ladder/ridge-pairs.parquet --against ladder/train-mean.parquet";
+    home.ok("baseline tiny --out baselines --resamples 200");
+    let evaluate =
+        "evaluate --predictions baselines/ridge-pairs.parquet --against baselines/train-mean.parquet";
     let shown = home.json(&format!("{evaluate} --json --resamples 200"));
     assert_eq!(texts(&shown["rows"], "name"), ["ridge-pairs", "train-mean", "stack", "additive-ridge"]);
     assert_eq!(shown["rows"][1]["pearson"], Value::Null);
@@ -145,24 +146,24 @@ fn two_prediction_files_are_compared() {
 #[test]
 fn the_ridges_own_file_has_its_figures() {
     let home = Home::with_tiny();
-    home.ok("baseline tiny --out ladder --resamples 50");
+    home.ok("baseline tiny --out baselines --resamples 50");
     let text = home
-        .ok("evaluate --predictions ladder/additive-ridge.parquet --part test --resamples 200")
+        .ok("evaluate --predictions baselines/additive-ridge.parquet --part test --resamples 200")
         .prints(&["Pearson +0.0000 [+0.0000, +0.0000]: no significant difference"])
         .stdout;
     let figures = |start: &str| {
         let line = text.lines().find(|line| line.starts_with(start)).unwrap();
         line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(figures("ladder/additive-ridge.parquet "), figures("additive-ridge "));
+    assert_eq!(figures("baselines/additive-ridge.parquet "), figures("additive-ridge "));
 }
 
 #[test]
 fn predictions_of_a_run_are_compared_with_a_baseline() {
     let home = Home::with_runs(&["seed-0"]);
     home.ok("evaluate seed-0 -q --resamples 50");
-    home.ok("baseline tiny --split random --out ladder -q --resamples 50");
-    let files = "--predictions seed-0/predictions-test.parquet --against ladder/gene-mlp.parquet";
+    home.ok("baseline tiny --split random --out baselines -q --resamples 50");
+    let files = "--predictions seed-0/predictions-test.parquet --against baselines/gene-mlp.parquet";
     let compared = home.json(&format!("evaluate --json --resamples 50 {files}"));
     assert_eq!(compared["comparisons"][0]["against"], "gene-mlp");
 }

@@ -80,7 +80,7 @@ fn folders_above_an_output_are_made() {
         ("data import g/h/set --screen screen.tsv", "g/h/set/dataset.toml"),
         ("data split tiny --out i/j/split.parquet", "i/j/split.parquet"),
         ("data precompute tiny --indices --samples 20 --out k/l/store", "k/l/store"),
-        ("baseline tiny --resamples 20 --out m/n/ladder", "m/n/ladder/stack.parquet"),
+        ("baseline tiny --resamples 20 --out m/n/baselines", "m/n/baselines/stack.parquet"),
         (&format!("train tiny {dango} --max-steps 1 --out a/b/run"), "a/b/run/manifest.json"),
         (&format!("profile tiny {dango} --steps 1 --no-trace --out c/d/profile"), "c/d/profile/profile.json"),
         (

@@ -1,7 +1,7 @@
 //! Cost of each representation, per sample and phase.
 //!
-//! CPU time of the calling thread, because machines are shared and wall time measures the neighbours. Every phase is
-//! timed around whole batches, so that the figures do not include the clock.
+//! CPU time of the calling thread, because wall time on a shared machine includes other processes. Every phase is timed around
+//! whole batches, so that the figures do not include the clock.
 
 use crate::batch::{Collation, PhaseObserver, PreparePhase, Prepared, ProcessorKind, Store};
 use crate::screen::Dataset;
@@ -22,7 +22,7 @@ pub struct BenchPlan {
     pub batch_size: usize,
     /// The rows to process, in order.
     pub rows: Vec<u32>,
-    /// Go over the rows again until this much CPU time is spent: a microsecond cannot be told from noise.
+    /// Minimum CPU time: the rows are processed repeatedly until it is spent.
     pub least_cpu: Duration,
 }
 
@@ -44,9 +44,9 @@ impl PhaseTimes {
     }
 }
 
-/// Result of a measurement.
+/// Times of preparing batches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BenchRow {
+pub struct PrepareTimes {
     /// Samples processed.
     pub samples: usize,
     /// CPU time by phase.
@@ -57,7 +57,7 @@ pub struct BenchRow {
     pub bytes: usize,
 }
 
-impl BenchRow {
+impl PrepareTimes {
     /// Microseconds of CPU time per sample.
     pub fn cpu_us_per_sample(&self, time: Duration) -> f64 {
         time.as_secs_f64() * 1e6 / self.samples.max(1) as f64
@@ -73,7 +73,7 @@ impl BenchRow {
         self.bytes as f64 / self.samples.max(1) as f64
     }
 
-    /// Several threads' measurements as one: work adds up, the slowest decides the wall time.
+    /// Combines the measurements of several threads: the sum of their work and the longest wall time.
     pub fn together(rows: impl IntoIterator<Item = Self>) -> Self {
         rows.into_iter().fold(Self::default(), |all, row| Self {
             samples: all.samples + row.samples,
@@ -97,7 +97,7 @@ pub fn bench(
     plan: &BenchPlan,
     store: Option<&Arc<Store>>,
     threads: usize,
-) -> Result<BenchRow> {
+) -> Result<PrepareTimes> {
     let share = plan.rows.len().div_ceil(threads.max(1)).max(1);
     std::thread::scope(|scope| {
         let workers: Vec<_> = plan
@@ -109,7 +109,7 @@ pub fn bench(
             .into_iter()
             .enumerate()
             .map(|(index, worker)| worker.join().unwrap_or_else(|_| Err(batch_panicked(index))));
-        Ok(BenchRow::together(rows.collect::<Result<Vec<_>>>()?))
+        Ok(PrepareTimes::together(rows.collect::<Result<Vec<_>>>()?))
     })
 }
 
@@ -118,13 +118,13 @@ fn bench_rows(
     plan: &BenchPlan,
     rows: &[u32],
     store: Option<&Arc<Store>>,
-) -> Result<BenchRow> {
+) -> Result<PrepareTimes> {
     let mut prepared = Prepared::new(dataset, plan.kind, plan.collation, plan.batch_size, store);
     let batches = || rows.chunks(plan.batch_size.max(1));
     if let Some(rows) = batches().next() {
         prepared.prepare(rows, &mut CpuTimer::default())?;
     }
-    let mut measured = BenchRow::default();
+    let mut measured = PrepareTimes::default();
     let mut timer = CpuTimer::default();
     let started = Instant::now();
     while measured.samples == 0 || timer.times.total() < plan.least_cpu {
@@ -135,7 +135,7 @@ fn bench_rows(
             black_box(&prepared);
         }
     }
-    Ok(BenchRow { cpu: timer.times, wall: started.elapsed(), ..measured })
+    Ok(PrepareTimes { cpu: timer.times, wall: started.elapsed(), ..measured })
 }
 
 /// The error of a batch that a panic in a background thread prevented.

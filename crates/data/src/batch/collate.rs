@@ -1,7 +1,7 @@
 //! A batch: the columns of its samples, and the collation of their graphs.
 
 use crate::batch::mask::bytes_of;
-use crate::batch::removal::Section;
+use crate::batch::removal::MaskSection;
 use crate::batch::subgraph::{LocalGene, RebuiltNetwork};
 use crate::batch::{Graphs, Neighborhood, Processor};
 use crate::cell::GeneSets;
@@ -42,7 +42,7 @@ pub struct EdgeLists {
     pub is_kept: Vec<u8>,
 }
 
-/// A batch: which samples, what they delete, what was measured. A few hundred bytes, unless edges are replicated.
+/// A batch: its samples, their deletions and scores. A few hundred bytes, unless edges are replicated.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Rows of the dataset.
@@ -141,7 +141,7 @@ fn replicate(processor: &Processor, count: usize, index: usize, lists: &mut Edge
             if let Graphs::Masks(layout, masks) = processor.graphs(count) {
                 for mask in masks {
                     let end = lists.is_kept.len() + network.edge_count();
-                    for &word in mask.words(layout, Section::Network(index)) {
+                    for &word in mask.words(layout, MaskSection::Network(index)) {
                         lists.is_kept.extend_from_slice(&bytes_of(word));
                     }
                     // The last word may reach beyond the network's edges.

@@ -1,6 +1,6 @@
 //! Deletions as bit masks: one bit per gene, edge, reaction and metabolic entry; set means kept.
 
-use crate::batch::removal::{Section, removed};
+use crate::batch::removal::{MaskSection, removed};
 use crate::cell::{Cell, Deletion, GeneId, Network};
 
 /// Where each section of a cell's masks lies. Sections begin at whole words.
@@ -52,17 +52,17 @@ impl MaskLayout {
     }
 
     /// The index of a position among the bits of all words.
-    pub(crate) fn bit(&self, section: Section, position: usize) -> usize {
+    pub(crate) fn bit(&self, section: MaskSection, position: usize) -> usize {
         64 * self.section(section).0 + position
     }
 
-    fn section(&self, section: Section) -> (usize, usize) {
+    fn section(&self, section: MaskSection) -> (usize, usize) {
         self.sections[match section {
-            Section::Genes => 0,
-            Section::Reactions => 1,
-            Section::Requirements => 2,
-            Section::Coefficients => 3,
-            Section::Network(index) => 4 + index,
+            MaskSection::Genes => 0,
+            MaskSection::Reactions => 1,
+            MaskSection::Requirements => 2,
+            MaskSection::Coefficients => 3,
+            MaskSection::Network(index) => 4 + index,
         }]
     }
 }
@@ -114,40 +114,40 @@ impl MaskSet {
     fn clear_by_edge(&mut self, layout: &MaskLayout, cell: &Cell, deletion: &Deletion) {
         let is_gone = |gene: u32| deletion.contains(GeneId(gene));
         for gene in (0..cell.genes().len()).filter(|&gene| is_gone(gene as u32)) {
-            self.clear(layout, Section::Genes, gene);
+            self.clear(layout, MaskSection::Genes, gene);
         }
         for (index, network) in cell.networks().iter().enumerate() {
             for (position, (&source, &target)) in network.sources().iter().zip(network.targets()).enumerate()
             {
                 if is_gone(source) || is_gone(target) {
-                    self.clear(layout, Section::Network(index), position);
+                    self.clear(layout, MaskSection::Network(index), position);
                 }
             }
         }
         let Some(metabolism) = cell.metabolism() else { return };
         for entry in metabolism.requirements().iter().filter(|entry| is_gone(entry.gene)) {
-            self.clear(layout, Section::Reactions, entry.reaction as usize);
+            self.clear(layout, MaskSection::Reactions, entry.reaction as usize);
         }
         for (position, entry) in metabolism.requirements().iter().enumerate() {
-            if !self.is_kept(layout, Section::Reactions, entry.reaction as usize) {
-                self.clear(layout, Section::Requirements, position);
+            if !self.is_kept(layout, MaskSection::Reactions, entry.reaction as usize) {
+                self.clear(layout, MaskSection::Requirements, position);
             }
         }
         for (position, entry) in metabolism.coefficients().iter().enumerate() {
-            if !self.is_kept(layout, Section::Reactions, entry.reaction as usize) {
-                self.clear(layout, Section::Coefficients, position);
+            if !self.is_kept(layout, MaskSection::Reactions, entry.reaction as usize) {
+                self.clear(layout, MaskSection::Coefficients, position);
             }
         }
     }
 
     /// Whether a position is kept.
-    pub fn is_kept(&self, layout: &MaskLayout, section: Section, position: usize) -> bool {
+    pub fn is_kept(&self, layout: &MaskLayout, section: MaskSection, position: usize) -> bool {
         let (start, _) = layout.section(section);
         self.words[start + position / 64] >> (position % 64) & 1 == 1
     }
 
     /// The words of a section.
-    pub fn words(&self, layout: &MaskLayout, section: Section) -> &[u64] {
+    pub fn words(&self, layout: &MaskLayout, section: MaskSection) -> &[u64] {
         let (start, bits) = layout.section(section);
         &self.words[start..start + bits.div_ceil(64)]
     }
@@ -162,16 +162,16 @@ impl MaskSet {
     }
 
     /// How many positions of a section are kept.
-    pub fn kept_count(&self, layout: &MaskLayout, section: Section) -> usize {
+    pub fn kept_count(&self, layout: &MaskLayout, section: MaskSection) -> usize {
         self.words(layout, section).iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    fn clear(&mut self, layout: &MaskLayout, section: Section, position: usize) {
+    fn clear(&mut self, layout: &MaskLayout, section: MaskSection, position: usize) {
         let (start, _) = layout.section(section);
         self.words[start + position / 64] &= !(1 << (position % 64));
     }
 
-    fn set(&mut self, layout: &MaskLayout, section: Section, position: usize) {
+    fn set(&mut self, layout: &MaskLayout, section: MaskSection, position: usize) {
         let (start, _) = layout.section(section);
         self.words[start + position / 64] |= 1 << (position % 64);
     }
@@ -181,7 +181,7 @@ impl MaskSet {
 #[derive(Debug)]
 pub struct ResidentMasks {
     masks: Vec<MaskSet>,
-    /// Positions that each mask has cleared at present.
+    /// Positions that are cleared in each mask.
     deletions: Vec<Option<Deletion>>,
 }
 

@@ -18,13 +18,13 @@ mod removal;
 mod stored;
 mod subgraph;
 
-pub use bench::{BenchPlan, BenchRow, PhaseTimes, batch_panicked, bench};
+pub use bench::{BenchPlan, PhaseTimes, PrepareTimes, batch_panicked, bench};
 pub use collate::{Batch, Collation, EdgeLists};
 pub use kind::ProcessorKind;
 pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
 pub use neighborhood::{EdgeList, Neighborhood};
 pub use prepare::{PhaseObserver, PreparePhase, Prepared};
 pub use processor::{Graphs, Processor};
-pub use removal::Section;
+pub use removal::MaskSection;
 pub use stored::{Origin, Probe, Store, StoreEstimate, StoreHeader, StoreWriter, StoredForm, free_bytes};
 pub use subgraph::{LocalGene, RebuiltNetwork, Relabelling, Subgraph};

@@ -1,4 +1,4 @@
-//! The one law all representations follow: what a deletion removes.
+//! The definition of what a deletion removes, which all representations share.
 //!
 //! An edge goes when either end is deleted. A reaction stops when any gene it needs is deleted; with it go its
 //! gene-reaction and reaction-metabolite entries. Metabolites always stay.
@@ -7,7 +7,7 @@ use crate::cell::{Cell, Deletion, GeneId};
 
 /// A stretch of a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
+pub enum MaskSection {
     /// One bit per gene.
     Genes,
     /// One bit per edge of the network with this index in the cell, by edge position.
@@ -23,28 +23,28 @@ pub enum Section {
 /// Calls `remove` for every position that goes; a position may be named twice (an edge between two deleted genes).
 ///
 /// `network` sections count networks in the cell's order. The deletion's genes must be in the cell.
-pub(crate) fn removed(cell: &Cell, deletion: &Deletion, mut remove: impl FnMut(Section, usize)) {
+pub(crate) fn removed(cell: &Cell, deletion: &Deletion, mut remove: impl FnMut(MaskSection, usize)) {
     for gene in deletion.genes() {
-        remove(Section::Genes, gene.index());
+        remove(MaskSection::Genes, gene.index());
     }
     for (index, network) in cell.networks().iter().enumerate() {
         for &gene in deletion.genes() {
             for position in network.outgoing().range(gene.index()) {
-                remove(Section::Network(index), position);
+                remove(MaskSection::Network(index), position);
             }
             for &position in &network.incoming_positions()[network.incoming().range(gene.index())] {
-                remove(Section::Network(index), position as usize);
+                remove(MaskSection::Network(index), position as usize);
             }
         }
     }
     if let Some(metabolism) = cell.metabolism() {
         for reaction in deletion.stopped_reactions(metabolism) {
-            remove(Section::Reactions, reaction as usize);
+            remove(MaskSection::Reactions, reaction as usize);
             for position in metabolism.requirements_of(reaction) {
-                remove(Section::Requirements, position);
+                remove(MaskSection::Requirements, position);
             }
             for position in metabolism.coefficients_of(reaction) {
-                remove(Section::Coefficients, position);
+                remove(MaskSection::Coefficients, position);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Annotations: sets of terms that genes have in common, such as GO terms, protein complexes or pathways.
 //!
-//! A term is a text here; what it means, and how terms contain each other, is not known.
+//! A term is a text; its meaning and its relations to other terms are not used.
 
 use crate::cell::AdjacencyLists;
 use crate::cell::error::{out_of_range, too_large};
@@ -9,7 +9,7 @@ use knockout_base::error::{Error, Result};
 
 /// One named set of annotations: which genes have which terms.
 ///
-/// Terms stand in the order of their texts and each has a gene, so that a set is the same however its terms were numbered.
+/// Terms are sorted by text and each has a gene, so that a set does not depend on the original numbering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotations {
     name: String,

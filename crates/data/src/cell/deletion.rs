@@ -35,7 +35,7 @@ impl Deletion {
         self.genes.contains(&gene)
     }
 
-    /// Positions of the edges that go, ascending: exactly those with a deleted gene at either end.
+    /// Returns the positions of the removed edges, ascending: those with a deleted gene at either end.
     pub fn removed_edges(&self, network: &Network) -> Vec<u32> {
         let mut positions: Vec<u32> = self.genes.iter().flat_map(|&gene| network.incident(gene)).collect();
         positions.sort_unstable();

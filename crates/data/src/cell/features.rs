@@ -55,7 +55,7 @@ impl Features {
     }
 
     /// Genes of which some feature is known.
-    pub fn known_genes(&self) -> usize {
+    pub(crate) fn known_genes(&self) -> usize {
         self.rows().filter(|row| row.iter().any(|value| !value.is_nan())).count()
     }
 

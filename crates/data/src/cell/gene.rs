@@ -40,8 +40,8 @@ impl Gene {
 
 /// All genes, in an order that is part of the data: models index their parameters by it.
 ///
-/// The order is pinned by [`GeneTable::hash`]; a checkpoint carries that hash, so that weights never meet another
-/// order silently.
+/// The order is pinned by [`GeneTable::hash`]; a checkpoint contains that hash, so that weights are never used with another
+/// order.
 #[derive(Debug, Clone)]
 pub struct GeneTable {
     genes: Vec<Gene>,

@@ -151,7 +151,7 @@ impl Metabolism {
 
     /// Positions of a reaction's entries in [`Metabolism::requirements`]. An entry goes exactly when its reaction
     /// stops, whichever of the reaction's genes was deleted.
-    pub fn requirements_of(&self, reaction: u32) -> Range<usize> {
+    pub(crate) fn requirements_of(&self, reaction: u32) -> Range<usize> {
         range_of(&self.requirements, |entry| entry.reaction, reaction)
     }
 

@@ -228,7 +228,7 @@ impl Network {
     }
 
     /// Number of distinct genes that a gene has an edge with, in either direction, itself excluded.
-    pub fn neighbour_count(&self, gene: usize) -> usize {
+    pub(crate) fn neighbour_count(&self, gene: usize) -> usize {
         let (leaving, entering) = (self.outgoing.row(gene), self.incoming.row(gene));
         let mut neighbours: Vec<u32> = leaving.iter().chain(entering).copied().collect();
         neighbours.sort_unstable();
@@ -247,7 +247,7 @@ impl Network {
     }
 
     /// Entries that repeat an earlier one of the same source and target.
-    pub fn repeated_edge_count(&self) -> usize {
+    pub(crate) fn repeated_edge_count(&self) -> usize {
         (0..self.gene_count())
             .map(|gene| self.outgoing.row(gene).windows(2).filter(|pair| pair[0] == pair[1]).count())
             .sum()

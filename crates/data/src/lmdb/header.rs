@@ -1,4 +1,4 @@
-//! The two meta pages at the start of an LMDB file: enough to know that it is one and that it is whole.
+//! The two meta pages at the start of an LMDB file: enough to recognise it and to check its length.
 
 use crate::lmdb::LmdbError;
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! One LMDB environment with one unnamed database of bytes: opened to be read, or opened to be written.
 //!
-//! LMDB maps its file and trusts it: a page that is missing or wrong ends the process. So files are read without it, page by page
-//! and checked ([`Reader`]), and before one is opened to be written, every page that LMDB would follow is. This crate is the only one
-//! that opens an environment. It knows nothing of what keys and values mean.
+//! LMDB maps its file and trusts it: a page that is missing or wrong ends the process. So files are read without it, page by
+//! page and checked ([`Reader`]), and before one is opened to be written, every page that LMDB would follow is. This crate is
+//! the only one that opens an environment. It does not interpret keys and values.
 
 mod header;
 mod read;
@@ -32,7 +32,7 @@ pub enum LmdbError {
     #[error("no LMDB file")]
     NotLmdb,
     /// The file has fewer pages than its header states.
-    #[error("it is cut off: it has {length} bytes and says that it needs {needed}")]
+    #[error("it is truncated: it has {length} bytes, and its header states {needed}")]
     CutOff {
         /// Size of the file in bytes.
         length: u64,

@@ -9,7 +9,7 @@ use std::path::Path;
 fn write(folder: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let value = |row: u32| {
         let length = [3, 700, 5_000, 0, 1_900][row as usize % 5];
-        (0..length).map(|place: u32| (place * 7 + row) as u8).collect::<Vec<u8>>()
+        (0..length).map(|index: u32| (index * 7 + row) as u8).collect::<Vec<u8>>()
     };
     let entries: BTreeMap<Vec<u8>, Vec<u8>> = (0..1_500_u32)
         .map(|row| (format!("{}-key-of-some-length", row * 37 % 1_500).into_bytes(), value(row)))

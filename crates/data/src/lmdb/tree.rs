@@ -34,7 +34,7 @@ pub(crate) struct TreePage {
 }
 
 /// A node: three words of its header, its key and what follows to the end of the page.
-struct TreeNode<'p> {
+struct PageNode<'p> {
     low: u16,
     high: u16,
     flags: u16,
@@ -85,7 +85,7 @@ impl TreePage {
             return bad("it is too short");
         };
         if found != number {
-            return bad("it says that it is another one");
+            return bad("it has the number of another page");
         }
         let is_leaf = match flags & KINDS {
             BRANCH => false,
@@ -102,8 +102,8 @@ impl TreePage {
         if page.len() == 0 {
             return bad("it is empty");
         }
-        for place in 0..page.len() {
-            page.node(place)?;
+        for index in 0..page.len() {
+            page.node(index)?;
         }
         Ok(page)
     }
@@ -112,9 +112,9 @@ impl TreePage {
         usize::from(u16_at(&self.bytes, 12).unwrap_or(0)).saturating_sub(PAGE_HEADER) / 2
     }
 
-    fn node(&self, place: usize) -> Result<TreeNode<'_>, LmdbError> {
+    fn node(&self, index: usize) -> Result<PageNode<'_>, LmdbError> {
         let bad = || damaged(self.number, "a node lies outside of it");
-        let at = usize::from(u16_at(&self.bytes, PAGE_HEADER + 2 * place).ok_or_else(bad)?);
+        let at = usize::from(u16_at(&self.bytes, PAGE_HEADER + 2 * index).ok_or_else(bad)?);
         let words = [0, 2, 4, 6].map(|offset| u16_at(&self.bytes, at + offset));
         let [Some(low), Some(high), Some(flags), Some(key_size)] = words else { return Err(bad()) };
         if at < PAGE_HEADER + 2 * self.len() {
@@ -122,20 +122,20 @@ impl TreePage {
         }
         let rest = self.bytes.get(at + NODE_HEADER..).ok_or_else(bad)?;
         let (key, value) = rest.split_at_checked(usize::from(key_size)).ok_or_else(bad)?;
-        Ok(TreeNode { low, high, flags, key, rest: value })
+        Ok(PageNode { low, high, flags, key, rest: value })
     }
 
-    fn key(&self, place: usize) -> Result<&[u8], LmdbError> {
-        Ok(self.node(place)?.key)
+    fn key(&self, index: usize) -> Result<&[u8], LmdbError> {
+        Ok(self.node(index)?.key)
     }
 
-    fn child(&self, place: usize) -> Result<u64, LmdbError> {
-        let TreeNode { low, high, flags, .. } = self.node(place)?;
+    fn child(&self, index: usize) -> Result<u64, LmdbError> {
+        let PageNode { low, high, flags, .. } = self.node(index)?;
         Ok(u64::from(low) | u64::from(high) << 16 | u64::from(flags) << 32)
     }
 
-    fn value(&self, place: usize) -> Result<Value<'_>, LmdbError> {
-        let TreeNode { low, high, flags, rest, .. } = self.node(place)?;
+    fn value(&self, index: usize) -> Result<Value<'_>, LmdbError> {
+        let PageNode { low, high, flags, rest, .. } = self.node(index)?;
         let length = usize::from(low) | usize::from(high) << 16;
         let bad = |why| damaged(self.number, why);
         match flags {
@@ -182,8 +182,8 @@ impl LmdbTree {
         Ok(page)
     }
 
-    fn bytes_of(&self, page: &TreePage, place: usize) -> Result<Vec<u8>, LmdbError> {
-        let (first, length) = match page.value(place)? {
+    fn bytes_of(&self, page: &TreePage, index: usize) -> Result<Vec<u8>, LmdbError> {
+        let (first, length) = match page.value(index)? {
             Value::Here(bytes) => return Ok(bytes.to_vec()),
             Value::Long(first, length) => (first, length),
         };
@@ -248,8 +248,8 @@ impl LmdbTree {
     /// Checks every page of the tree and where its long values are.
     pub(crate) fn check(&self) -> Result<(), LmdbError> {
         let mut keys = self.keys();
-        while let Some((page, place)) = keys.advance()? {
-            if let Value::Long(first, length) = page.value(place)? {
+        while let Some((page, index)) = keys.advance()? {
+            if let Value::Long(first, length) = page.value(index)? {
                 self.check_long(first, length)?;
             }
         }
@@ -277,13 +277,13 @@ impl TreeKeys<'_> {
                 }
                 self.stack.push((self.tree.page(number)?, 0));
             }
-            let Some((page, place)) = self.stack.last_mut() else { return Ok(None) };
-            if *place >= page.len() {
+            let Some((page, index)) = self.stack.last_mut() else { return Ok(None) };
+            if *index >= page.len() {
                 self.stack.pop();
                 continue;
             }
-            *place += 1;
-            let (page, here) = (Arc::clone(page), *place - 1);
+            *index += 1;
+            let (page, here) = (Arc::clone(page), *index - 1);
             if page.is_leaf {
                 return Ok(Some((page, here)));
             }
@@ -297,7 +297,7 @@ impl Iterator for TreeKeys<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.advance().and_then(|found| match found {
-            Some((page, place)) => page.key(place).map(|key| Some(key.to_vec())),
+            Some((page, index)) => page.key(index).map(|key| Some(key.to_vec())),
             None => Ok(None),
         });
         if found.is_err() {

@@ -52,7 +52,7 @@ impl Transaction<'_> {
         Ok(self.database.put(&mut self.transaction, key, value)?)
     }
 
-    /// Stores a value behind all others, which fills pages whole; the key must be the largest.
+    /// Appends a value, which fills pages completely; the key must be the largest.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<(), LmdbError> {
         Ok(self.database.put_with_flags(&mut self.transaction, PutFlags::APPEND, key, value)?)
     }

@@ -1,6 +1,6 @@
 //! Statistics of scores, for standardising labels.
 
-/// Mean and population standard deviation of the scores of some samples: those of the training part, never more.
+/// Mean and population standard deviation of the scores of some samples: of the training part only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabelStats {
     /// How many scores there were.

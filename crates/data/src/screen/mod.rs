@@ -12,7 +12,7 @@ mod split;
 mod summary;
 
 pub use dataset::{
-    Counts, Dataset, FORMAT_VERSION, Finding, Manifest, NetworkEntry, Provenance, Synthetic, verify,
+    Counts, Dataset, DatasetFinding, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
 pub use regime::Regime;
@@ -20,6 +20,6 @@ pub use repeats::{Bounds, Ceiling, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Rep
 pub use samples::{Sample, Samples, SamplesBuilder};
 pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};
 pub use summary::{
-    AnnotationSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles,
-    SamplesSummary, ScoreSummary, SplitSummary, Summary,
+    AnnotationSummary, DatasetSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary,
+    Quartiles, SamplesSummary, ScoreSummary, SplitSummary,
 };

@@ -18,7 +18,7 @@ impl Regime {
     /// All of them, the easiest first.
     pub const ALL: [Self; 3] = [Self::Known, Self::OneNew, Self::SeveralNew];
 
-    /// Returns the regime of a set; `is_trained` tells of each gene whether training has a record of it.
+    /// Returns the regime of a set; `is_trained` returns whether training has a record of a gene.
     pub fn of(set: &[u32], is_trained: &[bool]) -> Self {
         match set.iter().filter(|&&gene| !is_trained[gene as usize]).count() {
             0 => Self::Known,

@@ -1,4 +1,4 @@
-//! How well measurements of the same gene sets agree, and what that leaves for a model to reach.
+//! Agreement of measurements of the same gene sets, and the accuracy that it allows.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Summary of a dataset.
 #[derive(Debug, Clone, Serialize)]
-pub struct Summary {
+pub struct DatasetSummary {
     /// Name of the dataset.
     pub name: String,
     /// Its format version.
@@ -186,8 +186,8 @@ pub struct SplitSummary {
     pub test_with_seen_query: usize,
 }
 
-impl Summary {
-    /// Looks at everything; `seed` is that of the splits.
+impl DatasetSummary {
+    /// Summarises a dataset; `seed` is that of the splits.
     pub fn of(dataset: &Dataset, seed: u64) -> Self {
         let Dataset { manifest, cell, samples } = dataset;
         let genes = cell.genes();

@@ -148,7 +148,7 @@ pub(crate) fn metadata(value: &str) -> BTreeMap<String, String> {
     message.and_then(|message| ArrowMessage(message).metadata()).unwrap_or_default()
 }
 
-/// A flatbuffer of which nothing is trusted.
+/// An untrusted flatbuffer, whose offsets are all checked.
 struct ArrowMessage<'a>(&'a [u8]);
 
 impl<'a> ArrowMessage<'a> {
@@ -181,11 +181,11 @@ impl<'a> ArrowMessage<'a> {
     fn slot(&self, table: usize, index: u16) -> Option<usize> {
         let back = i32::from_le_bytes(self.bytes(table)?);
         let slots = table.checked_add_signed(-(back as isize))?;
-        let place = slot(index);
-        if place >= u16::from_le_bytes(self.bytes(slots)?) {
+        let entry = slot(index);
+        if entry >= u16::from_le_bytes(self.bytes(slots)?) {
             return None;
         }
-        let offset = u16::from_le_bytes(self.bytes(slots.checked_add(place as usize)?)?);
+        let offset = u16::from_le_bytes(self.bytes(slots.checked_add(entry as usize)?)?);
         (offset > 0).then(|| table.checked_add(offset as usize))?
     }
 
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn metadata_comes_back() {
-        let said =
+        let entries =
             BTreeMap::from([("a".to_owned(), "one".to_owned()), ("b".to_owned(), "zwei €".to_owned())]);
-        assert_eq!(metadata(&encode(&fields(), &said)), said);
+        assert_eq!(metadata(&encode(&fields(), &entries)), entries);
         assert_eq!(metadata(&encode(&fields(), &BTreeMap::new())), BTreeMap::new());
     }
 
@@ -224,11 +224,11 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
             cut in any::<prop::sample::Index>(),
         ) {
-            let said = BTreeMap::from([("key".to_owned(), "value".to_owned())]);
-            let mut bytes = BASE64_STANDARD.decode(encode(&fields(), &said)).unwrap();
-            for (place, value) in changes {
-                let place = place.index(bytes.len());
-                bytes[place] = value;
+            let entries = BTreeMap::from([("key".to_owned(), "value".to_owned())]);
+            let mut bytes = BASE64_STANDARD.decode(encode(&fields(), &entries)).unwrap();
+            for (position, value) in changes {
+                let position = position.index(bytes.len());
+                bytes[position] = value;
             }
             bytes.truncate(cut.index(bytes.len()));
             metadata(&BASE64_STANDARD.encode(&bytes));

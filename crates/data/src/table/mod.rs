@@ -1,9 +1,9 @@
 //! Tables as Parquet files.
 //!
-//! [`Columns`] are written, a [`Table`] is what this program wrote, with every type checked, and [`Rows`] are those of any flat file.
-//! Only here is the `parquet` crate known, and without its `arrow` feature: what the columns are to Arrow's readers (a dictionary, for example)
-//! is written by this crate (`arrow_schema.rs`), because Arrow's crates would be a seventh of every fresh build and five megabytes of
-//! the program. The crate knows nothing of genes or scores.
+//! [`Columns`] are written, a [`Table`] is what this program wrote, with every type checked, and [`Rows`] are those of any flat
+//! file. Only this module uses the `parquet` crate, without its `arrow` feature: what the columns are to Arrow's readers (a
+//! dictionary, for example) is written by this crate (`arrow_schema.rs`), because Arrow's crates would be a seventh of every
+//! fresh build and five megabytes of the program. The module does not depend on genes or scores.
 
 mod arrow_schema;
 mod coded;

@@ -41,8 +41,8 @@ impl WordColumn {
     }
 }
 
-/// A column of numbers, not all of which need be there. A screen of millions of samples has several: a value and a mark take half as
-/// much as an `Option`.
+/// A nullable column of numbers. A screen of millions of samples has several: a value and a mark take half as much as an
+/// `Option`.
 pub struct NumberColumn {
     values: Vec<f64>,
     /// Empty where all are.
@@ -77,9 +77,9 @@ impl<T> ColumnBatch<'_, T> {
     /// The values row by row.
     fn rows(&self) -> impl Iterator<Item = Option<&T>> {
         let mut values = self.values.iter();
-        let places = if self.is_whole() { self.values.len() } else { self.definitions.len() };
-        (0..places).map(move |place| {
-            if self.is_whole() || self.definitions[place] == self.whole { values.next() } else { None }
+        let value_count = if self.is_whole() { self.values.len() } else { self.definitions.len() };
+        (0..value_count).map(move |index| {
+            if self.is_whole() || self.definitions[index] == self.whole { values.next() } else { None }
         })
     }
 
@@ -109,11 +109,11 @@ impl Table {
         }
         knockout_base::memory::check("decoding it", needed.max(row_count))
             .while_doing(|| "it does not fit into memory".to_owned())?;
-        let said = file.metadata().file_metadata().key_value_metadata();
-        let said =
-            said.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
+        let entries = file.metadata().file_metadata().key_value_metadata();
+        let entries =
+            entries.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
         let mut metadata: BTreeMap<String, String> =
-            said.map(|(key, value)| (key.clone(), value.clone())).collect();
+            entries.map(|(key, value)| (key.clone(), value.clone())).collect();
         if let Some(schema) = metadata.remove(arrow_schema::KEY) {
             metadata.extend(arrow_schema::metadata(&schema));
         }
@@ -125,7 +125,7 @@ impl Table {
         self.row_count
     }
 
-    /// Whether there is a column of that name.
+    /// Returns whether there is a column of that name.
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
@@ -140,27 +140,27 @@ impl Table {
         self.metadata.get(key).map(String::as_str)
     }
 
-    /// A column of whole numbers without nulls.
+    /// Returns a column of whole numbers without nulls.
     pub fn u32s(&self, name: &str) -> Result<Vec<u32>> {
         self.required::<Int32Type, _>(name, ColumnType::U32, |value| value as u32)
     }
 
-    /// A column of whole numbers, `None` where there is no value.
+    /// Returns a column of whole numbers, `None` for nulls.
     pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>> {
         self.optional::<Int32Type, _>(name, ColumnType::U32, |&value| value as u32)
     }
 
-    /// A column of large whole numbers without nulls.
+    /// Returns a column of large whole numbers without nulls.
     pub fn u64s(&self, name: &str) -> Result<Vec<u64>> {
         self.required::<Int64Type, _>(name, ColumnType::U64, |value| value as u64)
     }
 
-    /// A column of numbers in single precision without nulls.
+    /// Returns a column of numbers in single precision without nulls.
     pub fn f32s(&self, name: &str) -> Result<Vec<f32>> {
         self.required::<FloatType, _>(name, ColumnType::F32, |value| value)
     }
 
-    /// A column of numbers in single precision, `None` where there is no value.
+    /// Returns a column of numbers in single precision, `None` for nulls.
     pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>> {
         self.optional::<FloatType, _>(name, ColumnType::F32, |&value| value)
     }
@@ -170,7 +170,7 @@ impl Table {
         self.required::<DoubleType, _>(name, ColumnType::F64, |value| value)
     }
 
-    /// A column of numbers, not all of which need be there.
+    /// Returns a nullable column of numbers.
     pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn> {
         let mut column = NumberColumn { values: self.room()?, is_known: Vec::new() };
         self.each::<DoubleType>(name, ColumnType::F64, |batch| {
@@ -195,7 +195,7 @@ impl Table {
         values.map(|(row, value)| value.ok_or_else(|| null(name, row))).collect()
     }
 
-    /// A column of text, `None` where there is none.
+    /// Returns a column of text, `None` for nulls.
     pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>> {
         let mut values = self.room()?;
         self.each::<ByteArrayType>(name, ColumnType::Text, |batch| {
@@ -210,7 +210,7 @@ impl Table {
         Ok(values)
     }
 
-    /// A column of few distinct words without nulls.
+    /// Returns a column of few distinct words without nulls.
     pub fn words(&self, name: &str) -> Result<WordColumn> {
         let mut column = WordColumn { words: Vec::new(), codes: self.room()? };
         self.each::<ByteArrayType>(name, ColumnType::Words, |batch| {
@@ -224,7 +224,7 @@ impl Table {
         Ok(column)
     }
 
-    /// Lists as (offsets, values); one that is not there is empty.
+    /// Returns lists as (offsets, values); a null is empty.
     pub fn lists(&self, name: &str) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut offsets = self.room()?;
         let mut items: Vec<u32> = Vec::new();

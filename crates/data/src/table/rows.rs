@@ -60,11 +60,11 @@ impl Rows {
     }
 
     /// The rows of a file; of the columns by their indices in [`Rows::names`].
-    pub fn open(file: File, places: &[usize]) -> Result<Self> {
+    pub fn open(file: File, indices: &[usize]) -> Result<Self> {
         let file = open(file)?;
         let schema = file.metadata().file_metadata().schema_descr();
-        let column = |&place: &usize| {
-            let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
+        let column = |&index: &usize| {
+            let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == index);
             let column = leaf.map(|leaf| (leaf, schema.column(leaf)));
             match column {
                 Some((leaf, column)) if is_readable(&column) => Ok(DecodedColumn {
@@ -81,14 +81,14 @@ impl Rows {
                     ends: Vec::new(),
                 }),
                 other => {
-                    let root = schema.root_schema().get_fields().get(place);
+                    let root = schema.root_schema().get_fields().get(index);
                     let found = other.map_or_else(|| "nothing".to_owned(), |(_, column)| name_of(&column));
                     let name = root.map(|field| field.name()).unwrap_or_default();
                     Err(wrong_type(name, &found, "text, numbers or truth values"))
                 }
             }
         };
-        let columns = places.iter().map(column).collect::<Result<Vec<_>>>()?;
+        let columns = indices.iter().map(column).collect::<Result<Vec<_>>>()?;
         Ok(Self { columns, file, group: 0, batch: 0, next: 0 })
     }
 
@@ -135,9 +135,9 @@ impl Rows {
     /// Decodes rows of the open row group; their number, 0 at its end.
     fn read_batch(&mut self) -> Result<usize> {
         let mut rows = 0;
-        for (place, column) in self.columns.iter_mut().enumerate() {
+        for (index, column) in self.columns.iter_mut().enumerate() {
             column.read()?;
-            if place > 0 && column.ends.len() != rows {
+            if index > 0 && column.ends.len() != rows {
                 return Err(undecodable("its columns have different numbers of rows"));
             }
             rows = column.ends.len();

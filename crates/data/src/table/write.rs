@@ -40,13 +40,13 @@ struct WrittenColumn<'a> {
 }
 
 /// The values of some rows.
-type Fill<'a> = Box<dyn Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a>;
+type Fill<'a> = Box<dyn Fn(Range<usize>) -> LeafColumn<'a> + Send + Sync + 'a>;
 
 /// A row group of a file in memory.
 type RowGroup<'g> = SerializedRowGroupWriter<'g, Vec<u8>>;
 
 /// Leaf values with their definition and repetition levels.
-struct Leaf<'a> {
+struct LeafColumn<'a> {
     values: ColumnValues<'a>,
     definitions: Option<Vec<i16>>,
     repetitions: Option<Vec<i16>>,
@@ -62,7 +62,7 @@ enum ColumnValues<'a> {
     Codes(&'a [&'a str], Vec<u32>),
 }
 
-impl<'a> Leaf<'a> {
+impl<'a> LeafColumn<'a> {
     fn required(values: ColumnValues<'a>) -> Self {
         Self { values, definitions: None, repetitions: None }
     }
@@ -76,13 +76,13 @@ impl<'a> Leaf<'a> {
         Self { values: values(known), definitions: Some(definitions), repetitions: None }
     }
 
-    /// Lists; where they may be missing an empty one is.
+    /// Creates lists; with nulls allowed, empty ones become null.
     fn lists<'l>(lists: impl Iterator<Item = &'l [u32]>, is_nullable: bool) -> Self {
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         for list in lists {
             values.extend(list.iter().map(|&item| item as i32));
             definitions.extend(list.iter().map(|_| 1 + i16::from(is_nullable)));
-            repetitions.extend((0..list.len()).map(|place| i16::from(place > 0)));
+            repetitions.extend((0..list.len()).map(|index| i16::from(index > 0)));
             if list.is_empty() {
                 definitions.push(0);
                 repetitions.push(0);
@@ -112,13 +112,13 @@ impl<'a> Leaf<'a> {
         let Some(mut column) = group.next_column()? else { return Ok(()) };
         let out = column.typed::<T>();
         let (definitions, repetitions) = (self.definitions.as_deref(), self.repetitions.as_deref());
-        let places = definitions.map_or(values.len(), <[i16]>::len);
+        let value_count = definitions.map_or(values.len(), <[i16]>::len);
         // Where all or none are there, pages end after so many rows; else after the next thousand, as the writer has it.
-        let is_even =
-            definitions.is_some() && (values.is_empty() || repetitions.is_none() && values.len() == places);
-        let step = if is_even { PAGE } else { places.max(1) };
-        for start in (0..places).step_by(step) {
-            let range = start..places.min(start + step);
+        let is_even = definitions.is_some()
+            && (values.is_empty() || repetitions.is_none() && values.len() == value_count);
+        let step = if is_even { PAGE } else { value_count.max(1) };
+        for start in (0..value_count).step_by(step) {
+            let range = start..value_count.min(start + step);
             let values = if is_even && !values.is_empty() { &values[range.clone()] } else { values };
             let definitions = definitions.map(|levels| &levels[range.clone()]);
             out.write_batch(values, definitions, repetitions.map(|levels| &levels[range]))?;
@@ -128,7 +128,7 @@ impl<'a> Leaf<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// A table of so many rows, as yet without columns.
+    /// Creates a table of some rows without columns.
     pub fn new(row_count: usize) -> Self {
         Self { row_count, all: Vec::new(), metadata: BTreeMap::new() }
     }
@@ -149,15 +149,15 @@ impl<'a> Columns<'a> {
     #[must_use]
     pub fn u32s(self, name: &str, value: impl Fn(usize) -> u32 + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::U32, false, move |rows| {
-            Leaf::required(ColumnValues::I32(rows.map(|row| value(row) as i32).collect()))
+            LeafColumn::required(ColumnValues::I32(rows.map(|row| value(row) as i32).collect()))
         })
     }
 
-    /// A column of whole numbers, not all of which need be there.
+    /// Adds a nullable column of whole numbers.
     #[must_use]
     pub fn optional_u32s(self, name: &str, value: impl Fn(usize) -> Option<u32> + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::U32, true, move |rows| {
-            Leaf::optional(rows.map(|row| value(row).map(|value| value as i32)), ColumnValues::I32)
+            LeafColumn::optional(rows.map(|row| value(row).map(|value| value as i32)), ColumnValues::I32)
         })
     }
 
@@ -165,47 +165,51 @@ impl<'a> Columns<'a> {
     #[must_use]
     pub fn u64s(self, name: &str, value: impl Fn(usize) -> u64 + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::U64, false, move |rows| {
-            Leaf::required(ColumnValues::I64(rows.map(|row| value(row) as i64).collect()))
+            LeafColumn::required(ColumnValues::I64(rows.map(|row| value(row) as i64).collect()))
         })
     }
 
-    /// A column of numbers in single precision.
+    /// Adds a column of numbers in single precision.
     #[must_use]
     pub fn f32s(self, name: &str, value: impl Fn(usize) -> f32 + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::F32, false, move |rows| {
-            Leaf::required(ColumnValues::F32(rows.map(&value).collect()))
+            LeafColumn::required(ColumnValues::F32(rows.map(&value).collect()))
         })
     }
 
-    /// A column of numbers in single precision, not all of which need be there.
+    /// Adds a nullable column of numbers in single precision.
     #[must_use]
     pub fn optional_f32s(self, name: &str, value: impl Fn(usize) -> Option<f32> + Send + Sync + 'a) -> Self {
-        self.add(name, ColumnType::F32, true, move |rows| Leaf::optional(rows.map(&value), ColumnValues::F32))
+        self.add(name, ColumnType::F32, true, move |rows| {
+            LeafColumn::optional(rows.map(&value), ColumnValues::F32)
+        })
     }
 
     /// A column of numbers.
     #[must_use]
     pub fn f64s(self, name: &str, value: impl Fn(usize) -> f64 + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::F64, false, move |rows| {
-            Leaf::required(ColumnValues::F64(rows.map(&value).collect()))
+            LeafColumn::required(ColumnValues::F64(rows.map(&value).collect()))
         })
     }
 
-    /// A column of numbers, not all of which need be there.
+    /// Adds a nullable column of numbers.
     #[must_use]
     pub fn optional_f64s(self, name: &str, value: impl Fn(usize) -> Option<f64> + Send + Sync + 'a) -> Self {
-        self.add(name, ColumnType::F64, true, move |rows| Leaf::optional(rows.map(&value), ColumnValues::F64))
+        self.add(name, ColumnType::F64, true, move |rows| {
+            LeafColumn::optional(rows.map(&value), ColumnValues::F64)
+        })
     }
 
     /// A column of text.
     #[must_use]
     pub fn texts(self, name: &str, value: impl Fn(usize) -> &'a str + Send + Sync + 'a) -> Self {
         self.add(name, ColumnType::Text, false, move |rows| {
-            Leaf::required(ColumnValues::Text(rows.map(|row| ByteArray::from(value(row))).collect()))
+            LeafColumn::required(ColumnValues::Text(rows.map(|row| ByteArray::from(value(row))).collect()))
         })
     }
 
-    /// A column of text, not all of which need be there.
+    /// Adds a nullable column of text.
     #[must_use]
     pub fn optional_texts(
         self,
@@ -213,7 +217,7 @@ impl<'a> Columns<'a> {
         value: impl Fn(usize) -> Option<&'a str> + Send + Sync + 'a,
     ) -> Self {
         self.add(name, ColumnType::Text, true, move |rows| {
-            Leaf::optional(rows.map(|row| value(row).map(ByteArray::from)), ColumnValues::Text)
+            LeafColumn::optional(rows.map(|row| value(row).map(ByteArray::from)), ColumnValues::Text)
         })
     }
 
@@ -230,7 +234,7 @@ impl<'a> Columns<'a> {
                     _ => last.insert((word, ByteArray::from(word))).1.clone(),
                 }
             };
-            Leaf::required(ColumnValues::Text(rows.map(word).collect()))
+            LeafColumn::required(ColumnValues::Text(rows.map(word).collect()))
         })
     }
 
@@ -243,7 +247,7 @@ impl<'a> Columns<'a> {
         code: impl Fn(usize) -> u32 + Send + Sync + 'a,
     ) -> Self {
         self.add(name, ColumnType::Words, false, move |rows| {
-            Leaf::required(ColumnValues::Codes(words, rows.map(&code).collect()))
+            LeafColumn::required(ColumnValues::Codes(words, rows.map(&code).collect()))
         })
     }
 
@@ -256,20 +260,20 @@ impl<'a> Columns<'a> {
         code: impl Fn(usize) -> Option<u32> + Send + Sync + 'a,
     ) -> Self {
         self.add(name, ColumnType::Words, true, move |rows| {
-            Leaf::optional(rows.map(&code), |codes| ColumnValues::Codes(words, codes))
+            LeafColumn::optional(rows.map(&code), |codes| ColumnValues::Codes(words, codes))
         })
     }
 
     /// A column of lists.
     #[must_use]
     pub fn lists(self, name: &str, value: impl Fn(usize) -> &'a [u32] + Send + Sync + 'a) -> Self {
-        self.add(name, ColumnType::Lists, false, move |rows| Leaf::lists(rows.map(&value), false))
+        self.add(name, ColumnType::Lists, false, move |rows| LeafColumn::lists(rows.map(&value), false))
     }
 
-    /// A column of lists, of which those that are empty are not there.
+    /// Adds a column of lists; empty ones become null.
     #[must_use]
     pub fn optional_lists(self, name: &str, value: impl Fn(usize) -> &'a [u32] + Send + Sync + 'a) -> Self {
-        self.add(name, ColumnType::Lists, true, move |rows| Leaf::lists(rows.map(&value), true))
+        self.add(name, ColumnType::Lists, true, move |rows| LeafColumn::lists(rows.map(&value), true))
     }
 
     fn add(
@@ -277,7 +281,7 @@ impl<'a> Columns<'a> {
         name: &str,
         kind: ColumnType,
         is_nullable: bool,
-        fill: impl Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a,
+        fill: impl Fn(Range<usize>) -> LeafColumn<'a> + Send + Sync + 'a,
     ) -> Self {
         self.all.push(WrittenColumn { name: name.to_owned(), kind, is_nullable, fill: Box::new(fill) });
         self
@@ -323,11 +327,11 @@ impl<'a> Columns<'a> {
                 is_nullable: column.is_nullable,
             })
             .collect();
-        let said = arrow_schema::encode(&fields, &self.metadata);
+        let arrow = arrow_schema::encode(&fields, &self.metadata);
         let mut properties = WriterProperties::builder()
             .set_created_by("knockout".to_owned())
             .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_key_value_metadata(Some(vec![KeyValue::new(arrow_schema::KEY.to_owned(), said)]));
+            .set_key_value_metadata(Some(vec![KeyValue::new(arrow_schema::KEY.to_owned(), arrow)]));
         for column in schema.columns() {
             // Word columns keep their dictionary; indices are nearly sorted and take a delta instead.
             if matches!(column.physical_type(), Physical::INT32 | Physical::INT64) {

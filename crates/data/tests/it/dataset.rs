@@ -25,7 +25,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn files_are_read_as_written() {
     let (_folder, dir, dataset) = written();
     let opened = Dataset::open(&dir).unwrap();
     assert_eq!(opened.manifest, dataset.manifest);
@@ -38,7 +38,7 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
-fn features_come_back_and_belong_to_the_content() {
+fn features_are_read_as_written_and_hashed() {
     use knockout_data::cell::Features;
     let (_plain, plain, mut dataset) = written();
     assert!(!plain.join("features.parquet").exists());
@@ -96,7 +96,7 @@ fn annotated(dir: &Path) -> Dataset {
 }
 
 #[test]
-fn annotations_come_back_and_belong_to_the_content() {
+fn annotations_are_read_as_written_and_hashed() {
     let (_plain, plain, _) = written();
     assert!(!plain.join("annotations").exists());
     let folder = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn annotations_come_back_and_belong_to_the_content() {
     let others = with.checksums.iter().filter(|(path, _)| !path.starts_with("annotations/"));
     assert!(others.eq(without.checksums.iter()));
     assert_eq!(opened.cell.hash(), Dataset::open(&plain).unwrap().cell.hash());
-    let summary = knockout_data::screen::Summary::of(&opened, 0);
+    let summary = knockout_data::screen::DatasetSummary::of(&opened, 0);
     let found: Vec<_> =
         summary.annotations.iter().map(|set| (&*set.name, set.terms, set.genes, set.pairs)).collect();
     assert_eq!(found, [("complexes-2", 1, 2, 2), ("go", 2, 3, 4)]);
@@ -385,5 +385,5 @@ fn links_and_pipes_in_a_dataset_are_refused() {
     assert!(made.success());
     let error = Dataset::open(&dir).unwrap_err();
     assert!(error.class() == Class::Damage && chain(&error).contains("a pipe"), "{}", chain(&error));
-    assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::Finding::is_fault));
+    assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::DatasetFinding::is_fault));
 }

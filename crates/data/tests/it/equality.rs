@@ -1,8 +1,8 @@
 //! Every representation removes exactly the same edges and reactions.
 
 use knockout_data::batch::{
-    Batch, Collation, Graphs, LocalGene, MaskLayout, MaskMethod, MaskSet, Neighborhood, Origin, Processor,
-    ProcessorKind, ResidentMasks, Section, Store, StoreWriter, StoredForm, Subgraph,
+    Batch, Collation, Graphs, LocalGene, MaskLayout, MaskMethod, MaskSection, MaskSet, Neighborhood, Origin,
+    Processor, ProcessorKind, ResidentMasks, Store, StoreWriter, StoredForm, Subgraph,
 };
 use knockout_data::cell::{
     Cell, Coefficient, Deletion, Direction, Edge, GeneId, GeneTable, Metabolism, Metabolite, Network,
@@ -72,7 +72,7 @@ fn kept_edges(cell: &Cell, place: usize, deletion: &Deletion) -> Vec<(u32, u32)>
 fn edges_by_mask(cell: &Cell, place: usize, layout: &MaskLayout, mask: &MaskSet) -> Vec<(u32, u32)> {
     let network = &cell.networks()[place];
     (0..network.edge_count())
-        .filter(|&position| mask.is_kept(layout, Section::Network(place), position))
+        .filter(|&position| mask.is_kept(layout, MaskSection::Network(place), position))
         .map(|position| (network.sources()[position], network.targets()[position]))
         .collect()
 }
@@ -114,9 +114,9 @@ proptest! {
                 prop_assert_eq!(edges_by_mask(&cell, place, &layout, &mask), kept_edges(&cell, place, deletion));
             }
             let kept: BTreeSet<u32> =
-                (0..REACTIONS).filter(|&r| mask.is_kept(&layout, Section::Reactions, r as usize)).collect();
+                (0..REACTIONS).filter(|&r| mask.is_kept(&layout, MaskSection::Reactions, r as usize)).collect();
             prop_assert_eq!(kept, running(&cell, deletion));
-            prop_assert_eq!(mask.kept_count(&layout, Section::Genes), GENES as usize - deletion.genes().len());
+            prop_assert_eq!(mask.kept_count(&layout, MaskSection::Genes), GENES as usize - deletion.genes().len());
         }
     }
 

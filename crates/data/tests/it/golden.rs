@@ -1,7 +1,7 @@
 //! Masked neighbour sums against numbers computed elsewhere, through every representation.
 
 use knockout_data::batch::{
-    Graphs, LocalGene, Origin, Processor, ProcessorKind, Section, Store, StoreWriter, StoredForm,
+    Graphs, LocalGene, MaskSection, Origin, Processor, ProcessorKind, Store, StoreWriter, StoredForm,
 };
 use knockout_data::cell::{Cell, Edge, GeneId, GeneTable, Network, SelfLoops};
 use knockout_data::screen::{Sample, Samples, SamplesBuilder};
@@ -52,7 +52,7 @@ fn kept(
         Graphs::Masks(layout, masks) => masks
             .iter()
             .map(|mask| {
-                let is_kept = |position: usize| mask.is_kept(layout, Section::Network(0), position);
+                let is_kept = |position: usize| mask.is_kept(layout, MaskSection::Network(0), position);
                 (0..edges.len()).filter(|&p| is_kept(p)).map(|p| edges[p]).collect()
             })
             .collect(),
@@ -85,7 +85,7 @@ fn sums(case: &Case, kept: &[Vec<(u32, u32)>], state: &str, back: bool) -> Vec<f
 }
 
 #[test]
-fn golden_masked_sums_are_met_by_every_representation() {
+fn every_representation_has_the_golden_masked_sums() {
     for case in cases("ops/masked_sum") {
         let (cell, samples) = screen_of(&case);
         let cell = Arc::new(cell);

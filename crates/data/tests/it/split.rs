@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn shares_are_met() {
+fn parts_have_their_shares() {
     let samples = support::samples(60, 20);
     let genes = support::genes(60);
     let split = Split::new(&samples, &genes, spec(Scheme::Random, 1)).unwrap();
@@ -229,7 +229,7 @@ fn the_bits_are_the_same_on_every_machine() {
 const GOLDEN: [[u32; 5]; 3] = [[15, 23, 31, 39, 41], [80, 81, 82, 83, 84], [19, 39, 59, 79, 99]];
 
 #[test]
-fn impossible_splits_say_why() {
+fn impossible_splits_are_refused_with_the_reason() {
     let samples = support::samples(60, 20);
     let genes = support::genes(60);
     let refused = |spec| Split::new(&samples, &genes, spec).unwrap_err().to_string();

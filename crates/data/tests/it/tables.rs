@@ -49,7 +49,7 @@ fn read_everything(bytes: Vec<u8>) -> Result<(), knockout_base::error::Error> {
 }
 
 #[test]
-fn columns_come_back() {
+fn columns_are_read_as_written() {
     let lists = lists(50_000);
     let table = Table::decode(columns(&lists).encode().unwrap()).unwrap();
     assert_eq!(table.row_count(), 50_000);
@@ -126,21 +126,21 @@ fn lists_whose_items_may_be_missing_are_refused() {
 }
 
 /// Rows of one word, or of none.
-type Run = (Option<usize>, usize);
+type RepeatedWord = (Option<usize>, usize);
 
 /// Nulls, least and greatest word.
-type Said = (Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>);
+type ColumnStatistics = (Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// What the footer says of the first column.
-fn said(bytes: &[u8]) -> Option<Said> {
+/// Returns the footer's statistics of the first column.
+fn statistics_of(bytes: &[u8]) -> Option<ColumnStatistics> {
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).unwrap();
     let statistics = file.metadata().row_groups().first()?.column(0).statistics()?.clone();
     let end = |end: Option<&[u8]>| end.map(<[u8]>::to_vec);
     Some((statistics.null_count_opt(), end(statistics.min_bytes_opt()), end(statistics.max_bytes_opt())))
 }
 
-/// The same column by its codes and by its words.
-fn two_ways(words: usize, runs: &[Run]) -> [Vec<u8>; 2] {
+/// Writes a column by its codes and by its words.
+fn two_ways(words: usize, runs: &[RepeatedWord]) -> [Vec<u8>; 2] {
     let names: Vec<String> = (0..words).map(|word| format!("Y{:0>1$}", word * 7, word % 5 + 1)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let codes: Vec<Option<usize>> = runs
@@ -164,10 +164,10 @@ proptest! {
         runs in proptest::collection::vec((proptest::option::weighted(0.9, 0_usize..300), 1_usize..40), 0..60),
         has_nulls in proptest::bool::ANY,
     ) {
-        let runs: Vec<Run> = runs.into_iter().filter(|(code, _)| has_nulls || code.is_some()).collect();
+        let runs: Vec<RepeatedWord> = runs.into_iter().filter(|(code, _)| has_nulls || code.is_some()).collect();
         let [coded, looked_up] = two_ways(words, &runs);
         prop_assert_eq!(texts(&coded), texts(&looked_up));
-        prop_assert_eq!(said(&coded), said(&looked_up));
+        prop_assert_eq!(statistics_of(&coded), statistics_of(&looked_up));
     }
 }
 
@@ -194,18 +194,18 @@ proptest! {
 fn a_column_without_a_word_is_empty() {
     let [coded, _] = two_ways(3, &[(None, 20)]);
     assert_eq!(texts(&coded), vec![None; 20]);
-    assert_eq!(said(&coded), Some((Some(20), None, None)));
+    assert_eq!(statistics_of(&coded), Some((Some(20), None, None)));
 }
 
 #[test]
 fn words_that_do_not_occur_take_no_room() {
-    let room = |words: usize, runs: &[Run]| {
+    let room = |words: usize, runs: &[RepeatedWord]| {
         let [bytes, _] = two_ways(words, runs);
         let file = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
         file.metadata().row_group(0).column(0).compressed_size()
     };
     assert!(room(5_000, &[(Some(4_000), 70_000), (Some(3), 70_000)]) < 150);
     // Thirteen bits for each row, and the words with their lengths.
-    let many: Vec<Run> = (0..40_000).map(|row| (Some(row * 3 % 5_000), 1)).collect();
+    let many: Vec<RepeatedWord> = (0..40_000).map(|row| (Some(row * 3 % 5_000), 1)).collect();
     assert!(room(5_000, &many) < 40_000 * 13 / 8 + 5_000 * 10 + 150);
 }

@@ -1,4 +1,4 @@
-//! DANGO with weights that no longer change: embeddings once, and of every gene all that its part in a set's attention needs.
+//! DANGO with fixed weights: tables of the embeddings and of each gene's terms in the attention over a set.
 //!
 //! Tables are computed in `f64` and rounded once, so their error is smaller than that of the layers they replace.
 //!
@@ -208,21 +208,21 @@ impl FixedScorer for FixedDango {
             starts[at] += starts[at - 1];
         }
         let mut order = vec![0_u32; sets.len()];
-        for (place, set) in sets.iter().enumerate() {
+        for (index, set) in sets.iter().enumerate() {
             let next = &mut starts[group(set)];
-            order[*next as usize] = place as u32;
+            order[*next as usize] = index as u32;
             *next += 1;
         }
         let (mut chunk, mut scores) = (GeneSets::default(), [0.0; 1024]);
-        for places in order.chunks(scores.len()) {
+        for indices in order.chunks(scores.len()) {
             chunk.clear();
-            for &place in places {
-                chunk.push(sets.get(place as usize));
+            for &index in indices {
+                chunk.push(sets.get(index as usize));
             }
-            let scores = &mut scores[..places.len()];
+            let scores = &mut scores[..indices.len()];
             self.tables.score(chunk.view().offsets(), chunk.view().genes(), scores);
-            for (&place, &score) in places.iter().zip(scores.iter()) {
-                out[place as usize] = score;
+            for (&index, &score) in indices.iter().zip(scores.iter()) {
+                out[index as usize] = score;
             }
         }
     }

@@ -27,12 +27,12 @@ pub struct DangoOptions {
     /// Whether STRING's channels are networks of their own.
     #[serde(default)]
     pub string_channels: StringChannels,
-    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    /// Use of content features: beside the gene table, instead of it, or none. Earlier runs without this key use none.
     #[serde(default)]
     pub features: FeatureUse,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
-    /// Loss of the scores. It is written only if it is not the default, as in runs from before it was a key.
+    /// Loss of the scores. It is written only if it is not the default, so that earlier runs have the same configuration.
     #[serde(default, skip_serializing_if = "LossConfig::is_default")]
     pub loss: LossConfig,
 }

@@ -154,8 +154,8 @@ fn random_model(seed: u64) -> Dango<f64> {
     let networks = networks.collect();
     let mut model = Dango::new(rows, networks, 8, 2, seed);
     // Biases and factors away from their usual start, so that none can be forgotten.
-    for place in 0..model.parameters().len() {
-        model.parameters_mut().values_mut(place).iter_mut().for_each(|value| *value += 0.2 * rng.normal());
+    for index in 0..model.parameters().len() {
+        model.parameters_mut().values_mut(index).iter_mut().for_each(|value| *value += 0.2 * rng.normal());
     }
     model
 }
@@ -226,10 +226,10 @@ fn tables_score_as_the_forward_pass() {
         });
         let mut model = Dango::<f32>::new(rows, networks.to_vec(), width, heads, 3);
         // Away from the start, where `rezero` hides the attention and biases are zero.
-        for place in 0..model.parameters().len() {
-            let name = model.parameters().get(place).name().to_owned();
+        for index in 0..model.parameters().len() {
+            let name = model.parameters().get(index).name().to_owned();
             let size = if name.ends_with("rezero") { 0.5 } else { 0.05 };
-            for value in model.parameters_mut().values_mut(place) {
+            for value in model.parameters_mut().values_mut(index) {
                 *value += size * rng.normal() as f32;
             }
         }

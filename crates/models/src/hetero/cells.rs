@@ -1,9 +1,9 @@
 //! The cells whose rows a batch computes: bases, then samples.
 //!
-//! A row of a sample depends on those of its deleted genes alone that reach it, and is the same in every cell that lacks just these. So gene
-//! sets that several samples contain are *bases*: cells of their own whose rows are computed once and read by all samples that contain them.
-//! Samples of one query pair have the cell without the pair as a base; samples that share one gene, the cell without it. The wild type is the
-//! base of all and has no number here.
+//! A row of a sample depends on those of its deleted genes alone that reach it, and is the same in every cell that lacks just
+//! these. So gene sets that several samples contain are *bases*: cells of their own whose rows are computed once and read by
+//! all samples that contain them. Samples of one query pair have the cell without the pair as a base; samples that share one
+//! gene, the cell without it. The wild type is the base of all and has no index here.
 
 use super::own_rows::OwnRows;
 use knockout_data::cell::GeneSetsRef;
@@ -30,7 +30,7 @@ pub(super) struct BatchCells {
 pub(super) enum Sharing {
     /// They do.
     Bases,
-    /// Every sample has all of its rows of its own.
+    /// All rows of every sample are its own.
     None,
 }
 
@@ -58,8 +58,8 @@ impl BatchCells {
         counts.retain(|_, count| *count > 1);
         let bases: Vec<Vec<u32>> = counts.into_keys().map(|(_, genes)| genes).collect();
         let base = |genes: &[u32]| {
-            let place = bases.binary_search_by(|base| (base.len(), &base[..]).cmp(&(genes.len(), genes)));
-            place.ok().map(|place| place as u32)
+            let index = bases.binary_search_by(|base| (base.len(), &base[..]).cmp(&(genes.len(), genes)));
+            index.ok().map(|index| index as u32)
         };
         let subsets = |set: &Vec<u32>| {
             let masks = if shares(set) { 1..1 << set.len() } else { 0..0 };

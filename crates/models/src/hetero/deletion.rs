@@ -1,11 +1,11 @@
 //! Three ways to leave deleted genes out of neighbour sums: a node mask, an edge mask, or a graph rebuilt without them.
 //!
-//! All give the same sums. The node mask costs nothing and is what training uses; the other two are what the reference system does, and are
-//! here for comparison.
+//! All give the same sums. The node mask is free, and training uses it. The other two are the methods of the reference system,
+//! for comparison.
 
 use super::plan::RowStage;
 use super::{HeteroNetwork, Route};
-use knockout_data::batch::{Graphs, Section};
+use knockout_data::batch::{Graphs, MaskSection};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::kernel::{Csr, Graph};
 use rayon::prelude::*;
@@ -111,7 +111,7 @@ fn edge_masks(networks: &[HeteroNetwork], sets: GeneSetsRef<'_>, graphs: &Graphs
                     let is_kept = match graphs {
                         Graphs::Masks(layout, masks) => {
                             let position = network.positions[entry] as usize;
-                            masks[sample].is_kept(layout, Section::Network(network.place), position)
+                            masks[sample].is_kept(layout, MaskSection::Network(network.index), position)
                         }
                         _ => !is_deleted(set, row) && !is_deleted(set, column),
                     };
@@ -137,7 +137,7 @@ fn rebuilt(
         let of_network = |network: &HeteroNetwork| {
             let (offsets, columns) = match graphs {
                 Graphs::Subgraphs(subgraphs) => {
-                    let graph = &subgraphs[sample].networks[network.place];
+                    let graph = &subgraphs[sample].networks[network.index];
                     (graph.offsets.clone(), graph.targets.iter().map(|gene| gene.0).collect())
                 }
                 _ => without(&network.graph.outgoing, &kept),

@@ -64,8 +64,8 @@ impl DropoutPass {
                 NoiseKind::Shared => rows.extend(&own_rows.genes),
                 NoiseKind::Independent => {
                     for sample in 0..own_rows.offsets.len() - 1 {
-                        let place = self.shard.first_sample + sample as u32;
-                        let first = (place + 1).wrapping_mul(self.genes as u32);
+                        let index = self.shard.first_sample + sample as u32;
+                        let first = (index + 1).wrapping_mul(self.genes as u32);
                         rows.extend(own_rows.of(sample).iter().map(|gene| first.wrapping_add(*gene)));
                     }
                 }

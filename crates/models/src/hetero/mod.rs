@@ -1,4 +1,4 @@
-//! The hetero model: a graph network over all gene networks at once that sees the cell with the genes gone.
+//! The hetero model: a graph network over all gene networks at once, applied to the cell without the deleted genes.
 //!
 //! ```text
 //! x    = activation(norm(pre.linear(gene_embedding)))                twice; the same for every sample, so computed once
@@ -56,7 +56,7 @@ use readout::Readout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How a batch is evaluated. With norms of rows by themselves all routes give the same numbers.
+/// The method of evaluating a batch. With norms over single rows all routes give the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Route {
@@ -65,7 +65,7 @@ pub enum Route {
     ChangedRows,
     /// All rows of every sample, over one shared adjacency.
     NodeMask,
-    /// All rows, with a flag for every edge of every sample: what the notes did.
+    /// All rows, with a flag for every edge of every sample, as in the reference.
     EdgeMask,
     /// A graph without the genes, built for every sample.
     Rebuilt,
@@ -94,17 +94,17 @@ pub struct HeteroNetwork {
     /// Adjacency in both directions.
     pub graph: Graph,
     /// Its index among the cell's networks.
-    pub place: usize,
+    pub index: usize,
     /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
     /// by. Empty until [`HeteroNetwork::indexed`].
     pub positions: Vec<u32>,
 }
 
 impl HeteroNetwork {
-    /// Creates the network at index `place` of the cell's.
-    pub fn of(network: &Network, place: usize, self_loops: SelfLoopChoice) -> Self {
+    /// Creates the network at index `index` in the cell.
+    pub fn of(network: &Network, index: usize, self_loops: SelfLoopChoice) -> Self {
         let graph = crate::graph_of(network, self_loops);
-        Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
+        Self { name: network.name().to_owned(), graph, index, positions: Vec::new() }
     }
 
     /// Adds the positions of edges, which a batch's masks need. Other routes skip it, because the lookup walks all edges.
@@ -132,12 +132,12 @@ impl HeteroNetwork {
         self
     }
 
-    /// Several networks of a cell as one, each edge once. It has no place among the cell's, so it takes no masks.
+    /// Several networks of a cell as one, each edge once. It has no index in the cell, so masks do not apply to it.
     pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoopChoice) -> Self {
         Self {
             name: name.to_owned(),
             graph: crate::merged_graph(networks, self_loops),
-            place: 0,
+            index: 0,
             positions: Vec::new(),
         }
     }
@@ -154,7 +154,7 @@ pub struct HeteroParts {
     pub features: Option<GeneFeatures>,
 }
 
-/// Deviation of the reference's gene table.
+/// Standard deviation of the reference's gene table.
 const REFERENCE_GENE_DEVIATION: f64 = 0.02;
 
 struct HeteroLayer {
@@ -332,7 +332,7 @@ impl<T: Scalar> Hetero<T> {
         self.options.route = route;
     }
 
-    /// The way in which batches are evaluated: a norm over all rows needs all of them.
+    /// Returns the route of evaluation: a norm over all rows needs all of them.
     pub fn route(&self) -> Route {
         match (self.options.route, self.options.norm) {
             (Route::ChangedRows, NormKind::Graph) => Route::NodeMask,
@@ -425,7 +425,7 @@ impl<T: Scalar> Hetero<T> {
         RowPlan::new(&graphs, self.genes, sets, self.options.layers, extent)
     }
 
-    /// How many rows each layer computes for a batch.
+    /// Returns the number of rows that each layer computes for a batch.
     pub fn changed_rows(&self, sets: GeneSetsRef<'_>) -> Vec<ChangedRows> {
         let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
             networks: plan.networks.iter().map(|own_rows| own_rows.len()).collect(),

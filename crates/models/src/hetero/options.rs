@@ -47,13 +47,13 @@ pub struct HeteroOptions {
     pub local_heads: usize,
     /// Whether every gene counts among its own neighbours.
     pub self_loops: SelfLoopChoice,
-    /// Dropout probability after every activation in training. Runs from before it was a key had none.
+    /// Dropout probability after every activation in training. Earlier runs without this key had none.
     #[serde(default)]
     pub dropout: f64,
     /// Whether a gene loses the same values in every cell of a batch.
     #[serde(default)]
     pub noise: NoiseKind,
-    /// Where parameters start. Runs from before it was a key started as the reference's.
+    /// Where parameters start. Earlier runs without this key use `reference`.
     #[serde(default)]
     pub init: StartKind,
     /// Scale of the difference between the wild type and a sample.
@@ -65,10 +65,10 @@ pub struct HeteroOptions {
     pub networks: Vec<String>,
     /// Whether the STRING channels among them are networks or become one, `string`.
     pub string_channels: StringChannels,
-    /// Whether reactions and metabolites are nodes, too. Runs from before it was a key had none.
+    /// Whether reactions and metabolites are nodes, too. Earlier runs without this key had none.
     #[serde(default)]
     pub metabolism: MetabolismSwitch,
-    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    /// Use of content features: beside the gene table, instead of it, or none. Earlier runs without this key use none.
     #[serde(default)]
     pub features: FeatureUse,
     /// Loss of the scores.
@@ -123,7 +123,7 @@ impl ModelOptions for HeteroOptions {
         "optimiser.cosine.lowest=1e-6",
         "optimiser.cosine.warmup=0",
         "optimiser.cosine.gamma=0.5",
-        // A sample has rows of its own: what is predicted at once has to fit in memory.
+        // Every sample has rows of its own, and those of a batch must fit in memory.
         "run.predict_batch=64",
     ];
 
@@ -158,7 +158,7 @@ impl ModelOptions for HeteroOptions {
         // After each sum over neighbours a linear layer in, some between and one out; of the wild type, a row for each gene,
         // network and layer.
         let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
-        let places = of(self.layers) * of(self.networks.len());
+        let outputs = of(self.layers) * of(self.networks.len());
         let pairs =
             of(self.layers) * of(self.pair_linears) * of(self.pair_hidden) * (width + of(self.pair_hidden));
         let local = of(self.local_layers) * 4.0 * width * width;
@@ -168,10 +168,10 @@ impl ModelOptions for HeteroOptions {
         SizeEstimate {
             parameters: self.features.parameter_count(cell, self.width)
                 + nodes * width
-                + places * linears
+                + outputs * linears
                 + pairs
                 + local,
-            activations: places * genes * width,
+            activations: outputs * genes * width,
         }
     }
 

@@ -1,10 +1,10 @@
 //! The rows that a batch computes, layer by layer and network by network.
 //!
-//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell (bases, then
-//! samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild type's. Before the first
-//! layer no cell has rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the targets of their
-//! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
-//! sets, neither parameters nor the tape.
+//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell
+//! (bases, then samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild
+//! type's. Before the first layer no cell has rows of its own; after it, where only changed rows are computed, those of the
+//! deleted genes and of the targets of their edges; and so on. Where several samples share a deletion, each row that depends on
+//! it alone exists once. The module depends on graphs and gene sets, and on neither parameters nor the tape.
 //!
 //! # Rows of one sample
 //!
@@ -266,14 +266,14 @@ fn changed(
     deleted.sort_unstable();
     deleted.dedup();
     let reach = DeletionReach::new(graphs, genes, deleted, layers);
-    let places: Vec<Vec<usize>> = (0..cells.samples())
-        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.place(gene)).collect())
+    let indices: Vec<Vec<usize>> = (0..cells.samples())
+        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.index(gene)).collect())
         .collect();
     let rows = |(layer, network): (usize, usize)| {
         let words = reach.words();
         let mut owned = vec![0; cells.count() * words];
-        for (sample, places) in places.iter().enumerate() {
-            let reached: Vec<&[u64]> = places.iter().map(|&place| reach.of(place, layer, network)).collect();
+        for (sample, indices) in indices.iter().enumerate() {
+            let reached: Vec<&[u64]> = indices.iter().map(|&index| reach.of(index, layer, network)).collect();
             for word in 0..words {
                 let mut own = reached.iter().fold(0, |any, reached| any | reached[word]);
                 for &(mask, base) in cells.subsets(sample) {

@@ -1,7 +1,8 @@
 //! The genes that deleting one gene reaches, layer by layer and network by network, for all deleted genes of a batch at once.
 //!
-//! A row depends on a deletion if the deleted gene is the row's own or reaches it along edges in as many layers as have passed. What several
-//! deletions reach follows by operations on bit sets. The module knows graphs and genes, neither rows nor samples.
+//! A row depends on a deletion if the deleted gene is the row's own or reaches it along edges in as many layers as have passed.
+//! What several deletions reach follows by operations on bit sets. The module depends on graphs and genes, and on neither rows
+//! nor samples.
 
 use knockout_engine::kernel::Graph;
 use rayon::prelude::*;
@@ -61,13 +62,13 @@ impl DeletionReach {
     /// # Panics
     ///
     /// If it is none of them.
-    pub(super) fn place(&self, gene: u32) -> usize {
+    pub(super) fn index(&self, gene: u32) -> usize {
         self.deleted.binary_search(&gene).expect("one of the deleted genes")
     }
 
     /// Returns the genes that the deleted gene at an index reaches after a layer in a network; `networks` stands for any network.
-    pub(super) fn of(&self, place: usize, layer: usize, network: usize) -> &[u64] {
-        let at = ((place * self.layers + layer) * (self.networks + 1) + network) * self.words;
+    pub(super) fn of(&self, index: usize, layer: usize, network: usize) -> &[u64] {
+        let at = ((index * self.layers + layer) * (self.networks + 1) + network) * self.words;
         &self.bits[at..at + self.words]
     }
 }
@@ -96,7 +97,7 @@ impl<S: MessageGraph + ?Sized> MessageGraph for &S {
 /// Collects bit `at` of every gene's word.
 fn pack(set: &mut [u64], reached: &[u64], at: usize) {
     for (word, reached) in set.iter_mut().zip(reached.chunks(WORD)) {
-        let bits = reached.iter().enumerate().map(|(place, reached)| (reached >> at & 1) << place);
+        let bits = reached.iter().enumerate().map(|(index, reached)| (reached >> at & 1) << index);
         *word = bits.sum();
     }
 }

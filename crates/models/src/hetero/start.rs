@@ -1,9 +1,10 @@
-//! Where the parameters of the hetero model start: as the reference's do, or scaled by what they are given.
+//! Initial values of the hetero model's parameters: those of the reference, or scaled by the outputs of the layers.
 //!
-//! The reference draws weights by the number of outputs, and no layer takes off what its inputs have in common. Sums over neighbours add that up, and
-//! after three layers there is little else; layers of a single output are as large as those of many. The scaled start goes through the wild type
-//! once: each linear layer is divided by the deviation of its outputs over the genes and shifted by their mean, so that genes differ as much
-//! after the last layer as before the first. It knows the model's parts, neither scores nor the loop.
+//! The reference scales weights by the number of outputs, and no layer subtracts the mean of its inputs. Sums over neighbours
+//! amplify this mean until it dominates after three layers. Layers with one output are as large as layers with many. The scaled
+//! start passes the wild type through the model once. Each linear layer is divided by the standard deviation of its outputs
+//! over the genes and shifted by their mean, so that genes differ as much after the last layer as before the first. Scores are
+//! not used.
 
 use super::aggregate::Aggregate;
 use super::metabolism::{Metabolic, MetabolicGraph, TABLE_DEVIATION};
@@ -22,23 +23,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartKind {
-    /// As the reference's: weights by the number of outputs, no offsets, genes of deviation 0.02.
+    /// The reference's: weights scaled by the number of outputs, biases of 0, gene rows with a standard deviation of 0.02.
     #[default]
     Reference,
-    /// Each layer scaled and shifted by what it is given in the wild type.
+    /// Each layer is scaled and shifted by its outputs for the wild type.
     Scaled,
 }
 
-/// Deviation of the gene table, and of the tables of reactions and metabolites: what a step of the optimiser changes is a small part of it.
+/// Standard deviation of the tables of genes, reactions and metabolites; a step of the optimiser is small relative to it.
 const GENE_DEVIATION: f64 = 0.1;
 /// Size of single outputs (scores, gates) relative to their inputs: the first predictions are near 0, the first weights near equal.
 const OUTPUT_SIZE: f64 = 0.1;
-/// The share of the attention among deleted genes in their rows; the reference's 0.01 leaves the genes alone for long.
+/// Initial factor of the attention among deleted genes; with the reference's 0.01 the attention is negligible for many steps.
 const ATTENTION: f64 = 0.5;
 /// Random deletions that the size of differences between cells is measured on.
 const DELETIONS: usize = 8;
 
-/// Scales the parameters of a model that has just been made.
+/// Scales the parameters of a new model.
 pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
     let (width, norm, activation) = (model.options.width, model.options.norm, model.options.activation);
     for weights in model.rows.weights() {
@@ -115,7 +116,7 @@ impl<T: Scalar> StartScaler<'_, T> {
                 let mean = values().sum::<f64>() / count as f64;
                 let variance =
                     values().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count as f64;
-                // Rows that are all alike have no size to divide by.
+                // Equal rows have no spread to divide by.
                 (mean, if variance > 0.0 { 1.0 / variance.sqrt() } else { 1.0 })
             })
             .collect();
@@ -133,7 +134,7 @@ impl<T: Scalar> StartScaler<'_, T> {
         out
     }
 
-    /// The layers of a block, one after the other; returns what it makes of the rows.
+    /// Scales the layers of a block in order; returns its outputs for the rows.
     fn block(&mut self, mlp: &Mlp, mut rows: Vec<T>) -> Vec<T> {
         for (at, &linear) in mlp.linears.iter().enumerate() {
             rows = self.standardise(linear, &rows);
@@ -152,9 +153,9 @@ impl<T: Scalar> StartScaler<'_, T> {
         rows
     }
 
-    /// Reactions, metabolites and the block of the genes; returns what the metabolism tells them.
+    /// Scales the layers of reactions and metabolites and the block of the genes; returns the outputs of the block.
     fn metabolism(&mut self, metabolic: &Metabolic, graph: &MetabolicGraph, x: &[T]) -> Vec<T> {
-        // Each is given what the ones before it make of the rows once they are scaled.
+        // Each layer receives the outputs of the scaled layers before it.
         for (at, linear) in metabolic.linears().into_iter().enumerate() {
             let given = metabolic.given_in_wild_type(self.parameters, graph, x);
             self.standardise(linear, &given[at]);
@@ -181,8 +182,8 @@ impl<T: Scalar> StartScaler<'_, T> {
                 }
             }
             Aggregate::Pairs { pairs, score, .. } => {
-                let places = (0..g.len()).flat_map(|i| (i..g.len()).map(move |j| (i, j)));
-                for (linears, (i, j)) in pairs.iter().zip(places) {
+                let indices = (0..g.len()).flat_map(|i| (i..g.len()).map(move |j| (i, j)));
+                for (linears, (i, j)) in pairs.iter().zip(indices) {
                     let both = g[i].chunks_exact(width).zip(g[j].chunks_exact(width));
                     let mut rows: Vec<T> = both.flat_map(|(i, j)| [i, j].concat()).collect();
                     for &linear in linears {
@@ -197,7 +198,7 @@ impl<T: Scalar> StartScaler<'_, T> {
         }
     }
 
-    /// The scorer of the deleted genes, given the wild type's rows.
+    /// Scales the scorer of the deleted genes, given the wild type's rows.
     fn scorer(&mut self, scorer: &SetScorer, x: &[T]) {
         self.standardise(scorer.fixed, x);
         for layer in &scorer.layers {
@@ -228,7 +229,7 @@ fn with_neighbours<T: Scalar>(x: &[T], graph: &Graph, width: usize) -> Vec<T> {
     sums
 }
 
-/// The wild type's rows after a layer, given those of its networks.
+/// Returns the wild type's rows after a layer, given those of its networks.
 fn aggregated<T: Scalar>(model: &Hetero<T>, at: usize, g: &[Vec<T>]) -> Vec<T> {
     let none = GeneSets::default();
     let plan = model.plan(none.view(), model.route());
@@ -249,7 +250,7 @@ fn aggregated<T: Scalar>(model: &Hetero<T>, at: usize, g: &[Vec<T>]) -> Vec<T> {
     tape.value(combined.rows).to_vec()
 }
 
-/// Root mean square of the differences between the wild type and cells without two genes.
+/// Returns the root mean square of the differences between the wild type and cells without two genes.
 fn difference_size<T: Scalar>(model: &Hetero<T>, seed: u64) -> f64 {
     if model.genes < 2 {
         return 0.0;

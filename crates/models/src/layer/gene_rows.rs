@@ -1,4 +1,4 @@
-//! The rows that genes start from: a table that is learnt, content features through a linear map that is learnt, or both.
+//! The input rows of genes: a learnt table, a learnt linear map of content features, or both.
 
 use super::{Linear, add_to, forward_term};
 use crate::init::Init;

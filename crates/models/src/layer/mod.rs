@@ -1,4 +1,5 @@
-//! Layers: one operation on the tape each, with its equation, shapes and backward pass. They know rows and gene sets, not models.
+//! Layers: one operation on the tape each, with its equation, shapes and backward pass. They depend on rows and gene sets, not
+//! on models.
 
 mod activate;
 mod combine;

@@ -87,10 +87,10 @@ impl SetScorer {
                     let share = upstream / T::of(set.len() as f64);
                     for member in set {
                         d_bias += share;
-                        for (channel, place) in (member * width..(member + 1) * width).enumerate() {
-                            let difference = a[place] - b[place];
+                        for (channel, at) in (member * width..(member + 1) * width).enumerate() {
+                            let difference = a[at] - b[at];
                             d_weight[channel] += share * difference * difference;
-                            d_dynamic[place] = T::of(2.0) * share * weight[channel] * difference;
+                            d_dynamic[at] = T::of(2.0) * share * weight[channel] * difference;
                         }
                     }
                 }

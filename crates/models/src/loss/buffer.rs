@@ -1,6 +1,6 @@
 //! A circular buffer of recent rows, so that a loss over distributions sees more than one small batch.
 //!
-//! A buffer holds pairs of rows (predictions and targets, or embeddings and labels) without gradients. It knows nothing of
+//! A buffer holds pairs of rows (predictions and targets, or embeddings and labels) without gradients. It does not depend on
 //! the loss that reads it.
 
 use knockout_base::error::{Error, Result};
@@ -45,7 +45,8 @@ pub struct CircularBuffer<T> {
     labels: Vec<T>,
 }
 
-/// How many random rows of a buffer join a batch of `batch` rows at weight w: min(⌊batch · w/(1−w)⌋, count), all for w ≥ 1.
+/// Returns the number of random rows of a buffer that join a batch of `batch` rows at weight w: min(⌊batch · w/(1−w)⌋, count),
+/// all for w ≥ 1.
 pub fn rows_taken(batch: usize, weight: f64, count: usize) -> usize {
     if weight >= 1.0 {
         return count;

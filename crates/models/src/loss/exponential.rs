@@ -7,9 +7,9 @@ const LOG2_E: f64 = std::f64::consts::LOG2_E;
 /// ln 2 in two parts; the first has so few digits that its products with whole numbers are exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// Added and taken away again it rounds to a whole number, which stands in the low bits meanwhile.
+/// Adding and subtracting it rounds to an integer, which is in the low bits in between.
 const ROUND: f64 = 6_755_399_441_055_744.0;
-/// Below, the result is smaller than any sum can notice, and no longer a normal number soon after.
+/// Below it, results are negligible in any sum, and soon subnormal.
 const LOWEST: f64 = -700.0;
 /// 1/k! from k = 13 down to 2.
 const COEFFICIENTS: [f64; 12] = [
@@ -27,7 +27,7 @@ const COEFFICIENTS: [f64; 12] = [
     0.5,
 ];
 
-/// e to the x in place, within 2 units of the last digit, for x up to 700; what is below −700 is taken for −700.
+/// e to the x in place, within 2 units of the last digit, for x up to 700; values below −700 are clamped to it.
 #[inline]
 pub(super) fn exp_8(values: &mut [f64; 8]) {
     for value in values {

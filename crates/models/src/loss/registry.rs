@@ -158,7 +158,7 @@ impl LossConfig {
     }
 
     /// Returns whether all options have their defaults.
-    pub fn has_defaults(&self) -> bool {
+    pub(crate) fn has_defaults(&self) -> bool {
         matches!((self.options.table(), self.options.default_table()), (Ok(a), Ok(b)) if a == b)
     }
 

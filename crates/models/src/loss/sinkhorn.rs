@@ -1,7 +1,7 @@
 //! The debiased Sinkhorn divergence in one dimension.
 //!
-//! Both sides are sorted, so that what is far lies together and is skipped at low temperatures, and the two updates of a
-//! pair of potentials share one pass over the matrix of exponentials.
+//! Both sides are sorted, so that distant points are contiguous and skipped at low temperatures, and the two updates of a pair
+//! of potentials share one pass over the matrix of exponentials.
 
 use super::exponential::exp_8;
 use knockout_engine::kernel::Real;
@@ -10,7 +10,7 @@ use knockout_engine::kernel::Real;
 const BLUR: f64 = 0.05;
 /// The temperature's root shrinks by this from one iteration to the next.
 const SCALING: f64 = 0.9;
-/// A term below e^−45 cannot be seen beside a sum of at least [`ENOUGH`].
+/// A term below e^−45 is negligible in a sum of at least [`ENOUGH`].
 const NEGLIGIBLE: f64 = -45.0;
 /// A sum below this is taken again relative to its largest term.
 const ENOUGH: f64 = 0.01;
@@ -245,10 +245,10 @@ mod tests {
             held.halve_towards(&x, &y, epsilon);
         }
         let last = BLUR * BLUR;
-        let value = |places: &[f64]| {
+        let value = |points: &[f64]| {
             mean_difference(
-                &soft_minimum(places, &y, &held.g, last),
-                &soft_minimum(places, &x, &held.p, last),
+                &soft_minimum(points, &y, &held.g, last),
+                &soft_minimum(points, &x, &held.p, last),
             )
         };
         let mut gradient = [0.0; 5];

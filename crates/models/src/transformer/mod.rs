@@ -1,4 +1,5 @@
-//! The equivariant cell graph transformer: gene states by attention over the whole cell, changed by the deleted genes, read at them.
+//! The equivariant cell graph transformer: gene states from attention over the whole cell, transformed by the deleted genes and
+//! read out at them.
 //!
 //! ```text
 //! X    = [cls; E]                                        a token of the cell, then one of each gene (table, features or both)

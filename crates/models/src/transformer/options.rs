@@ -28,7 +28,7 @@ pub struct TransformerOptions {
     pub penalty_layer: usize,
     /// The networks that heads are pulled towards, one head each.
     pub networks: Vec<String>,
-    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    /// Use of content features: beside the gene table, instead of it, or none. Earlier runs without this key use none.
     #[serde(default)]
     pub features: FeatureUse,
     /// The loss of the scores, and the weight of the pull towards networks.

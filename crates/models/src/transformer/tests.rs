@@ -1,4 +1,5 @@
-//! The transformer against PyTorch's numbers, its gradients against their definition, and what makes it cheap against what it replaces.
+//! The transformer against PyTorch's numbers, its gradients against their definition, and its shortcuts against the full
+//! computation.
 
 use super::*;
 use crate::layer::dot;

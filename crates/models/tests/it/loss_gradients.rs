@@ -118,10 +118,10 @@ proptest! {
         let rng = &mut Rng::new(seed, "composite");
         let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed);
         for step in 0..early {
-            let batch = Batch::new(rng, 4);
+            let batch = LossBatch::new(rng, 4);
             loss.evaluate(&batch.rows(step as u64), &mut LossGradients { predictions: &mut [0.0; 4], embeddings: &mut [0.0; 12] });
         }
-        let batch = Batch::new(rng, 4);
+        let batch = LossBatch::new(rng, 4);
         let evaluate = |predictions: &[f64], embeddings: &[f64]| {
             let (mut slope, mut pull) = ([0.0; 4], [0.0; 12]);
             let rows = BatchRows { predictions, embeddings, ..batch.rows(9) };
@@ -136,13 +136,13 @@ proptest! {
     }
 }
 
-struct Batch {
+struct LossBatch {
     predictions: Vec<f64>,
     targets: Vec<f64>,
     embeddings: Vec<f64>,
 }
 
-impl Batch {
+impl LossBatch {
     fn new(rng: &mut Rng, rows: usize) -> Self {
         Self {
             predictions: numbers(rng, rows),
@@ -188,7 +188,7 @@ fn full(order: WriteOrder) -> MleWassSupCrOptions {
 
 #[test]
 fn every_part_has_its_name_and_they_add_up() {
-    let value = Batch::new(&mut Rng::new(1, "parts"), 6)
+    let value = LossBatch::new(&mut Rng::new(1, "parts"), 6)
         .through(&mut MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1), 0);
     let part = |name: &str| value.part(name).unwrap_or_else(|| panic!("no part {name:?} in {value:?}"));
     let mut total = 0.0;
@@ -210,7 +210,7 @@ fn a_term_without_weight_is_skipped() {
         MleWassSupCrOptions { lambda_supcr: 0.0, lambda_wasserstein: 0.0, ..full(WriteOrder::MixFirst) };
     // No embeddings are needed then.
     let mut loss = MleWassSupCr::new(options, 3, 1);
-    let batch = Batch { embeddings: Vec::new(), ..Batch::new(&mut Rng::new(1, "skip"), 6) };
+    let batch = LossBatch { embeddings: Vec::new(), ..LossBatch::new(&mut Rng::new(1, "skip"), 6) };
     let value = batch.through(&mut loss, 0);
     assert_eq!(value.part("supcr_loss").or(value.part("wasserstein_loss")), None);
     assert!(loss.buffers().is_empty());
@@ -219,7 +219,7 @@ fn a_term_without_weight_is_skipped() {
 #[test]
 fn the_batch_counts_once_unless_parity_is_asked_for() {
     let rng = &mut Rng::new(5, "once");
-    let (first, second) = (Batch::new(rng, 6), Batch::new(rng, 6));
+    let (first, second) = (LossBatch::new(rng, 6), LossBatch::new(rng, 6));
     let mut ours = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
     let mut parity = MleWassSupCr::new(full(WriteOrder::WriteFirst), 3, 1);
     let mut without =
@@ -237,7 +237,7 @@ fn the_batch_counts_once_unless_parity_is_asked_for() {
 #[test]
 fn too_few_rows_give_zero_and_are_stored() {
     let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
-    let batch = Batch::new(&mut Rng::new(5, "few"), 3);
+    let batch = LossBatch::new(&mut Rng::new(5, "few"), 3);
     let value = batch.through(&mut loss, 0);
     assert_eq!((value.part("wasserstein_loss"), value.part("supcr_loss")), (Some(0.0), Some(0.0)));
     assert_eq!(loss.buffers()[1].1.count(), 3);
@@ -249,9 +249,9 @@ fn validation_leaves_the_buffers_alone() {
     let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
     let mut without =
         MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1);
-    Batch::new(rng, 6).through(&mut loss, 0);
+    LossBatch::new(rng, 6).through(&mut loss, 0);
     let before = loss.buffers()[0].1.state();
-    let batch = Batch::new(rng, 6);
+    let batch = LossBatch::new(rng, 6);
     let rows = BatchRows { phase: LossPhase::Validate, ..batch.rows(1) };
     let (mut slope, mut pull) = ([0.0; 6], [0.0; 18]);
     let value = loss.evaluate(&rows, &mut LossGradients { predictions: &mut slope, embeddings: &mut pull });
@@ -262,7 +262,7 @@ fn validation_leaves_the_buffers_alone() {
 #[test]
 fn a_restored_loss_goes_on_bit_for_bit() {
     let rng = &mut Rng::new(8, "resume");
-    let batches: Vec<Batch> = (0..9).map(|_| Batch::new(rng, 4)).collect();
+    let batches: Vec<LossBatch> = (0..9).map(|_| LossBatch::new(rng, 4)).collect();
     let mut whole = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
     let values: Vec<LossValue> =
         batches.iter().enumerate().map(|(step, batch)| batch.through(&mut whole, step as u64)).collect();
@@ -291,7 +291,7 @@ fn point_and_distribution_add_up() {
         transport: Transport::Exact,
         ..PointDistOptions::default()
     };
-    let batch = Batch::new(&mut Rng::new(2, "point"), 5);
+    let batch = LossBatch::new(&mut Rng::new(2, "point"), 5);
     for point in [PointLoss::Mse, PointLoss::LogCosh] {
         let loss = PointDist::new(PointDistOptions { point, ..options.clone() }, 1);
         let evaluate = |predictions: &[f64]| {

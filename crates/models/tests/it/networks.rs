@@ -21,7 +21,7 @@ const COLUMNS: usize = 5;
 /// Returns a synthetic cell with content features.
 #[expect(clippy::unwrap_used, reason = "part of a test")]
 pub(crate) fn cell() -> Cell {
-    let config = synth::Config::preset("tiny").unwrap();
+    let config = synth::SynthConfig::preset("tiny").unwrap();
     let dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
     let genes = dataset.cell.genes().len();
     let values = (0..genes * COLUMNS).map(|at| ((at * 37 % 101) as f32).sin()).collect();

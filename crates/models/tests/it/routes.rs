@@ -61,7 +61,7 @@ fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], tolerance: f64, what: &str) {
 #[test]
 fn every_processor_gives_what_the_genes_give() {
     let dataset =
-        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
+        synth::synthesise(&synth::SynthConfig::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
     check::<f64>(&dataset.cell, None, 1e-11);
     // Rounding alone: in single precision every route is 2e-5 from the exact gradients here.
     check::<f32>(&dataset.cell, None, 5e-5);
@@ -70,7 +70,7 @@ fn every_processor_gives_what_the_genes_give() {
 #[test]
 fn every_processor_stops_the_same_reactions() {
     let dataset =
-        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
+        synth::synthesise(&synth::SynthConfig::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
     let metabolism = dataset.cell.metabolism().unwrap();
     let genes: Vec<GeneId> = GENES[3..].iter().map(|&gene| GeneId(gene)).collect();
     let stopped = Deletion::new(&genes).unwrap().stopped_reactions(metabolism);

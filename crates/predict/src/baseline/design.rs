@@ -1,4 +1,5 @@
-//! Query pairs that are well known, and which indicators of a linear model are 1 for a record: its genes, and its query pair.
+//! Query pairs with enough records, and the design matrix of a linear model: indicators of a record's genes and of its query
+//! pair.
 
 use knockout_data::screen::Samples;
 use knockout_solve::ridge::Design;
@@ -53,9 +54,9 @@ impl PairVocabulary {
 /// Returns the design matrix of rows: one column per gene of the table, then one per pair of the vocabulary (give an empty one for genes
 /// alone).
 pub fn design(samples: &Samples, gene_count: usize, pairs: &PairVocabulary, rows: &[u32]) -> Design {
-    let place: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();
+    let column_of: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();
     let sets = rows.iter().map(|&row| {
-        let pair = place.get(samples.query(row as usize)).copied();
+        let pair = column_of.get(samples.query(row as usize)).copied();
         samples.genes(row as usize).iter().copied().chain(pair)
     });
     Design::from_sets(sets, gene_count + pairs.len())

@@ -1,4 +1,4 @@
-//! A small network that knows genes by their identity alone.
+//! A small network over gene identities.
 //!
 //! ```text
 //! s = Σ over the deleted genes of E[gene]       E [genes, width]; the row of a gene without training records is 0
@@ -56,8 +56,8 @@ pub struct Epoch {
 
 /// A trained network.
 #[derive(Debug, Clone)]
-pub struct Mlp {
-    network: Network<f32>,
+pub struct GeneMlp {
+    network: GeneMlpNetwork<f32>,
     labels: LabelStats,
     /// The pass after which these weights were kept, from 1.
     pub best_epoch: usize,
@@ -65,14 +65,14 @@ pub struct Mlp {
 
 /// The layers, in any precision.
 #[derive(Debug, Clone)]
-struct Network<T: Scalar> {
+struct GeneMlpNetwork<T: Scalar> {
     parameters: Parameters<T>,
     embedding: Var,
     hidden: Linear,
     score: Linear,
 }
 
-impl<T: Scalar> Network<T> {
+impl<T: Scalar> GeneMlpNetwork<T> {
     /// Draws the weights; genes that `is_known` refuses have a row of zeros, which no training record changes.
     fn new(gene_count: usize, is_known: impl Fn(usize) -> bool, seed: u64) -> Self {
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
@@ -101,7 +101,7 @@ fn sets_of(samples: &Samples, rows: &[u32]) -> GeneSets {
     sets
 }
 
-impl Mlp {
+impl GeneMlp {
     /// Trains on some rows and keeps the weights of the pass with the best validation Pearson; `None` without
     /// training records.
     pub fn fit(
@@ -117,7 +117,7 @@ impl Mlp {
         for &row in train {
             samples.genes(row as usize).iter().for_each(|&gene| known[gene as usize] = true);
         }
-        let network = Network::new(gene_count, |gene| known[gene], seed);
+        let network = GeneMlpNetwork::new(gene_count, |gene| known[gene], seed);
         let decay = AdamWConfig { weight_decay: config.decay, ..AdamWConfig::default() };
         let mut optimiser = AdamW::new(decay, &network.parameters);
         let mut gradients = Gradients::zeros(&network.parameters);
@@ -188,10 +188,10 @@ mod tests {
         let samples = screen();
         let rows: Vec<u32> = (0..150).collect();
         let sets = sets_of(&samples, &rows);
-        let network = Network::<f64>::new(8, |gene| gene != 7, 7);
+        let network = GeneMlpNetwork::<f64>::new(8, |gene| gene != 7, 7);
         let mut parameters = network.parameters.clone();
         let worst = gradient_check(&mut parameters, 40, |parameters, gradients| {
-            let network = Network { parameters: parameters.clone(), ..network.clone() };
+            let network = GeneMlpNetwork { parameters: parameters.clone(), ..network.clone() };
             let mut tape = Tape::new(&network.parameters);
             let scores = network.forward(&mut tape, sets.view());
             let loss = mean_squared_error(&mut tape, scores, samples.scores());
@@ -206,7 +206,7 @@ mod tests {
         let even: Vec<u32> = (0..150).step_by(2).collect();
         // Even rows delete genes 0, 2 and 4 alone; row 1 deletes 1 and 6, row 3 deletes 3 and 6.
         let config = MlpConfig { epochs: 2, ..MlpConfig::default() };
-        let model = Mlp::fit(&samples, 8, [&even, &even], config, 7, &|_| ()).unwrap();
+        let model = GeneMlp::fit(&samples, 8, [&even, &even], config, 7, &|_| ()).unwrap();
         let predictions = model.predict(&samples, &[0, 1, 3]);
         assert_eq!(predictions[1], predictions[2]);
         assert_ne!(predictions[0], predictions[1]);

@@ -9,7 +9,7 @@ mod means;
 mod mlp;
 
 pub use design::{PairVocabulary, design};
-pub use mlp::{Epoch, Mlp, MlpConfig};
+pub use mlp::{Epoch, GeneMlp, MlpConfig};
 
 use knockout_base::error::Result;
 use knockout_data::cell::Cell;
@@ -34,7 +34,7 @@ pub enum Baseline {
     RidgePairs,
     /// A small network over summed gene embeddings.
     GeneMlp,
-    /// Ridge over genes and query pairs, and exact low-rank completion of what it leaves.
+    /// Ridge over genes and query pairs, and exact low-rank completion of its residuals.
     LowRank,
     /// A Gaussian process over the cell's networks.
     NetworkKernel,
@@ -56,7 +56,7 @@ impl Baseline {
         Self::Stack,
     ];
 
-    /// The name used in tables and file names.
+    /// Returns the name used in tables and file names.
     pub fn name(self) -> &'static str {
         match self {
             Self::TrainMean => "train-mean",
@@ -77,7 +77,7 @@ impl Baseline {
     }
 
     /// Returns whether it needs the cell's networks. The stack does not: it has parts that read none.
-    pub fn needs_networks(self) -> bool {
+    pub(crate) fn needs_networks(self) -> bool {
         self == Self::NetworkKernel
     }
 
@@ -94,7 +94,7 @@ impl Baseline {
 
 /// A baseline's predictions, and the settings that were chosen.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct FittedBaseline {
     /// The baseline.
     pub baseline: Baseline,
     /// Its predictions, in the order of the rows.
@@ -169,8 +169,8 @@ impl<'a> Baselines<'a> {
         rows: &[u32],
         seed: u64,
         on_epoch: &dyn Fn(Epoch),
-    ) -> Result<Fitted> {
-        let plain = |predictions| Fitted { baseline, predictions, alpha: None, epochs: None };
+    ) -> Result<FittedBaseline> {
+        let plain = |predictions| FittedBaseline { baseline, predictions, alpha: None, epochs: None };
         match baseline {
             Baseline::TrainMean => Ok(plain(vec![self.mean; rows.len()])),
             Baseline::QueryPairMean => Ok(plain(means::of_pairs(self.samples, &self.pairs, self.mean, rows))),
@@ -179,22 +179,21 @@ impl<'a> Baselines<'a> {
                 Ok(plain(means::hierarchical(self.samples, &self.pairs, &genes, self.mean, rows)))
             }
             Baseline::AdditiveRidge => {
-                self.ridge(&PairVocabulary::default(), rows).map(|(predictions, chosen)| Fitted {
+                self.ridge(&PairVocabulary::default(), rows).map(|(predictions, chosen)| FittedBaseline {
                     alpha: Some(chosen.ridge.alpha),
                     ..plain(predictions)
                 })
             }
-            Baseline::RidgePairs => self.ridge(&self.pairs, rows).map(|(predictions, chosen)| Fitted {
-                alpha: Some(chosen.ridge.alpha),
-                ..plain(predictions)
+            Baseline::RidgePairs => self.ridge(&self.pairs, rows).map(|(predictions, chosen)| {
+                FittedBaseline { alpha: Some(chosen.ridge.alpha), ..plain(predictions) }
             }),
             Baseline::GeneMlp => {
                 let parts = [self.train, self.val];
                 let config = MlpConfig::default();
-                let model = Mlp::fit(self.samples, self.gene_count, parts, config, seed, on_epoch)
+                let model = GeneMlp::fit(self.samples, self.gene_count, parts, config, seed, on_epoch)
                     .ok_or_else(no_training_samples)?;
                 let epochs = Some(model.best_epoch);
-                Ok(Fitted { epochs, ..plain(model.predict(self.samples, rows)) })
+                Ok(FittedBaseline { epochs, ..plain(model.predict(self.samples, rows)) })
             }
             Baseline::LowRank => self.solve(&LowRankOptions::default(), rows).map(plain),
             Baseline::NetworkKernel => self.solve(&NetworkKernelOptions::default(), rows).map(plain),

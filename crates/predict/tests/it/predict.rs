@@ -7,8 +7,9 @@ use knockout_data::screen::Part;
 use knockout_models::MODELS;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Candidates, Choice, DatasetEntry, Filters, Folder, Histogram, HitNotes, Keep, Outcome, PREDICTIONS, Plan,
-    Progress, Scorer as _, Scores, Share, Summary, merge, predict, write_csv, write_hits,
+    BlockShare, CandidateSpec, Candidates, DatasetEntry, Filters, HistogramScale, HitNotes, KeptPredictions,
+    Outcome, PREDICTIONS, Plan, PredictionFolder, PredictionObserver, PredictionSummary, Scorer as _, Scores,
+    merge, predict, write_csv, write_hits,
 };
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
@@ -20,16 +21,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A dataset and runs in a folder of their own.
-struct Home {
+struct TrainedRuns {
     folder: tempfile::TempDir,
     runs: Vec<PathBuf>,
 }
 
-impl Home {
+impl TrainedRuns {
     fn new(models: &[(&str, u64)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let preset = knockout_sources::synth::Config::preset("tiny").unwrap();
+        let preset = knockout_sources::synth::SynthConfig::preset("tiny").unwrap();
         let mut dataset = knockout_sources::synth::synthesise(&preset, 3, "tiny", "test", &|_| ()).unwrap();
         dataset.write(&data, &|_| ()).unwrap();
         let dataset = Arc::new(dataset);
@@ -65,7 +66,7 @@ impl Home {
 /// Stops after so many candidates.
 struct StopAfter(AtomicU64);
 
-impl Progress for StopAfter {
+impl PredictionObserver for StopAfter {
     fn advance(&self, candidates: u64) {
         self.0.fetch_sub(candidates.min(self.0.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
@@ -79,7 +80,13 @@ fn never() -> StopAfter {
     StopAfter(AtomicU64::new(u64::MAX))
 }
 
-fn plan(opened: &OpenRuns, candidates: &Candidates, keep: Keep, part: Share, block: u64) -> Plan {
+fn plan(
+    opened: &OpenRuns,
+    candidates: &Candidates,
+    keep: KeptPredictions,
+    part: BlockShare,
+    block: u64,
+) -> Plan {
     Plan {
         schema: 1,
         version: "test".to_owned(),
@@ -92,7 +99,7 @@ fn plan(opened: &OpenRuns, candidates: &Candidates, keep: Keep, part: Share, blo
         candidates: candidates.description().clone(),
         keep,
         block,
-        histogram: Histogram::around(0.0, 0.1),
+        histogram: HistogramScale::around(0.0, 0.1),
         part,
     }
 }
@@ -104,21 +111,26 @@ fn refusal<T>(refused: Result<T>) -> String {
     error.to_string()
 }
 
-fn candidates(opened: &OpenRuns, choice: Choice, filters: &Filters) -> Result<Candidates> {
+fn candidates(opened: &OpenRuns, choice: CandidateSpec, filters: &Filters) -> Result<Candidates> {
     Candidates::new(choice, filters, &opened.dataset.cell, &opened.dataset.samples, &opened.split)
 }
 
 fn triples(opened: &OpenRuns, genes: u32) -> Candidates {
-    let choice = Choice::Combinations { order: 3, genes: (0..genes).collect(), with: Vec::new() };
+    let choice = CandidateSpec::Combinations { order: 3, genes: (0..genes).collect(), with: Vec::new() };
     candidates(opened, choice, &Filters::default()).unwrap()
 }
 
-fn run(opened: &OpenRuns, candidates: &Candidates, folder: &Folder, progress: &dyn Progress) -> Outcome {
+fn run(
+    opened: &OpenRuns,
+    candidates: &Candidates,
+    folder: &PredictionFolder,
+    progress: &dyn PredictionObserver,
+) -> Outcome {
     let genes = opened.dataset.cell.genes();
     predict(folder, candidates, &opened.scorer(), genes, (5, 5), progress).unwrap()
 }
 
-fn finished(outcome: Outcome) -> Summary {
+fn finished(outcome: Outcome) -> PredictionSummary {
     match outcome {
         Outcome::Finished(summary) => *summary,
         Outcome::Stopped { missing } => panic!("{missing} blocks are missing"),
@@ -135,10 +147,11 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn predictions_are_those_of_evaluate() {
-    let home = Home::new(&[("dango", 0), ("hetero", 0)]);
+    let home = TrainedRuns::new(&[("dango", 0), ("hetero", 0)]);
     for (run, tolerance) in home.runs.iter().zip([2e-5, 1e-5]) {
         let opened = OpenRuns::open(std::slice::from_ref(run), Some(Slot::Last), None).unwrap();
-        let candidates = candidates(&opened, Choice::DatasetPart(Part::Test), &Filters::default()).unwrap();
+        let candidates =
+            candidates(&opened, CandidateSpec::DatasetPart(Part::Test), &Filters::default()).unwrap();
         let (mut numbers, mut sets, mut scores) = (Vec::new(), GeneSets::default(), Scores::default());
         candidates.fill(0..candidates.count(), &mut numbers, &mut sets);
         opened.scorer().score(sets.view(), &mut scores).unwrap();
@@ -153,7 +166,7 @@ fn predictions_are_those_of_evaluate() {
 
 #[test]
 fn an_ensemble_is_the_mean_with_its_deviation() {
-    let home = Home::new(&[("dango", 0), ("dango", 1), ("dango", 2)]);
+    let home = TrainedRuns::new(&[("dango", 0), ("dango", 1), ("dango", 2)]);
     let opened = home.open();
     let sets: GeneSets = [&[1, 2, 3][..], &[4, 5], &[7, 8, 199]].into_iter().collect();
     let (mut together, mut alone) = (Scores::default(), Scores::default());
@@ -176,14 +189,16 @@ fn an_ensemble_is_the_mean_with_its_deviation() {
 
 #[test]
 fn threads_parts_and_interruptions_leave_the_same_bytes() {
-    let home = Home::new(&[("dango", 0)]);
+    let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let candidates = triples(&opened, 40);
-    for (name, keep) in [("all", Keep::All), ("few", Keep::Extremes { top: 5, bottom: 5 })] {
-        let start = |path: &Path, part: Share| {
-            Folder::start(path, plan(&opened, &candidates, keep, part, 700)).unwrap()
+    for (name, keep) in
+        [("all", KeptPredictions::All), ("few", KeptPredictions::Extremes { top: 5, bottom: 5 })]
+    {
+        let start = |path: &Path, part: BlockShare| {
+            PredictionFolder::start(path, plan(&opened, &candidates, keep, part, 700)).unwrap()
         };
-        let end = |folder: &Folder, summary: &Summary| {
+        let end = |folder: &PredictionFolder, summary: &PredictionSummary| {
             let hits = [summary.extremes.top(), summary.extremes.bottom()].concat();
             let notes = HitNotes::new(&opened.dataset, Some(&opened.split), &hits);
             write_hits(folder.path(), summary, opened.dataset.cell.genes(), &notes).unwrap();
@@ -192,7 +207,7 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
         let mut whole = None;
         for threads in [1, 2, 7] {
             let path = home.path(&format!("{name}-threads-{threads}"));
-            let folder = start(&path, Share::default());
+            let folder = start(&path, BlockShare::default());
             let pool = knockout_train::workers(threads).unwrap();
             let summary = finished(pool.install(|| run(&opened, &candidates, &folder, &never())));
             assert_eq!((summary.scored(), summary.histogram().iter().sum()), (9880, 9880));
@@ -205,7 +220,7 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
         // Stopped again and again; each time some blocks are done, and a torn file is left of another.
         let path = home.path(&format!("{name}-stopped"));
         let summary = loop {
-            let folder = start(&path, Share::default());
+            let folder = start(&path, BlockShare::default());
             // Blocks that are there count again.
             let there = 15 - folder.missing().len() as u64;
             let stop = StopAfter(AtomicU64::new(700 * there + 1500));
@@ -226,31 +241,34 @@ fn threads_parts_and_interruptions_leave_the_same_bytes() {
             let parts: Vec<PathBuf> =
                 (1..=of).map(|index| home.path(&format!("{name}-part-{index}-{of}"))).collect();
             for (index, path) in (1..).zip(&parts) {
-                let folder = start(path, Share { index, of });
+                let folder = start(path, BlockShare { index, of });
                 finished(run(&opened, &candidates, &folder, &never()));
             }
             let path = home.path(&format!("{name}-merged-{of}"));
             let mut shuffled = parts.clone();
             shuffled.reverse();
             let folder = merge(&path, &shuffled).unwrap();
-            end(&folder, &Summary::read(&folder, 5, 5).unwrap());
+            end(&folder, &PredictionSummary::read(&folder, 5, 5).unwrap());
             assert_eq!(bytes(&path), whole, "{of} parts");
         }
     }
 }
 
 #[test]
-fn merging_refuses_what_is_not_whole() {
-    let home = Home::new(&[("dango", 0)]);
+fn merging_refuses_incomplete_parts() {
+    let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let candidates = triples(&opened, 20);
-    let make = |name: &str, part: Share, keep: Keep| {
-        let folder = Folder::start(&home.path(name), plan(&opened, &candidates, keep, part, 100)).unwrap();
+    let make = |name: &str, part: BlockShare, keep: KeptPredictions| {
+        let folder =
+            PredictionFolder::start(&home.path(name), plan(&opened, &candidates, keep, part, 100)).unwrap();
         finished(run(&opened, &candidates, &folder, &never()));
         home.path(name)
     };
-    let [a, b] = [1, 2].map(|index| make(&format!("p{index}"), Share { index, of: 3 }, Keep::All));
-    let other = make("other", Share { index: 3, of: 3 }, Keep::Extremes { top: 1, bottom: 1 });
+    let [a, b] =
+        [1, 2].map(|index| make(&format!("p{index}"), BlockShare { index, of: 3 }, KeptPredictions::All));
+    let other =
+        make("other", BlockShare { index: 3, of: 3 }, KeptPredictions::Extremes { top: 1, bottom: 1 });
     let message = |parts: &[&PathBuf]| {
         let parts: Vec<PathBuf> = parts.iter().map(|&path| path.clone()).collect();
         let error = merge(&home.path("merged"), &parts).unwrap_err().to_string();
@@ -261,7 +279,7 @@ fn merging_refuses_what_is_not_whole() {
     assert!(message(&[&a, &b, &other]).contains("different predictions: what is kept"));
     assert!(message(&[&a, &a]).contains("are both part 1/3"));
     assert!(message(&[&a, &home.runs[0]]).contains("holds no predictions"));
-    let c = make("p3", Share { index: 3, of: 3 }, Keep::All);
+    let c = make("p3", BlockShare { index: 3, of: 3 }, KeptPredictions::All);
     let block = fs::read_dir(c.join(PREDICTIONS)).unwrap().next().unwrap().unwrap().path();
     let kept = fs::read(&block).unwrap();
     fs::remove_file(&block).unwrap();
@@ -276,11 +294,11 @@ fn merging_refuses_what_is_not_whole() {
 }
 
 #[test]
-fn candidates_are_what_was_asked_for() {
-    let home = Home::new(&[("dango", 0)]);
+fn candidates_are_the_requested_sets() {
+    let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let samples = &opened.dataset.samples;
-    let all = |choice: Choice, filters: &Filters| {
+    let all = |choice: CandidateSpec, filters: &Filters| {
         let candidates = candidates(&opened, choice, filters)?;
         let (mut numbers, mut sets) = (Vec::new(), GeneSets::default());
         // In pieces, as blocks are.
@@ -290,7 +308,7 @@ fn candidates_are_what_was_asked_for() {
         assert!(numbers.is_sorted_by(|a, b| a < b) && numbers.len() == sets.len());
         Ok::<_, Error>(sets.view().iter().map(<[u32]>::to_vec).collect::<Vec<_>>())
     };
-    let choose = |order, genes: &[u32], with: &[u32]| Choice::Combinations {
+    let choose = |order, genes: &[u32], with: &[u32]| CandidateSpec::Combinations {
         order,
         genes: genes.to_vec(),
         with: with.to_vec(),
@@ -301,13 +319,13 @@ fn candidates_are_what_was_asked_for() {
     assert_eq!(all(choose(3, &[1, 9, 4], &[4, 2]), &none).unwrap(), [[1, 2, 4], [2, 4, 9]]);
     let exclude = Filters { exclude: vec![5], ..Filters::default() };
     assert_eq!(all(choose(2, &[5, 1, 3], &[]), &exclude).unwrap(), [[1, 3]]);
-    // A gene that is asked for by name is not excluded.
+    // A gene that is requested by name is not excluded.
     assert_eq!(all(choose(2, &[1, 3], &[5]), &exclude).unwrap(), [[1, 5], [3, 5]]);
     let listed: GeneSets = [&[1, 2][..], &[2, 5], &[7, 8, 9]].into_iter().collect();
-    assert_eq!(all(Choice::Listed(listed), &exclude).unwrap(), [vec![1, 2], vec![7, 8, 9]]);
+    assert_eq!(all(CandidateSpec::Listed(listed), &exclude).unwrap(), [vec![1, 2], vec![7, 8, 9]]);
     let measured = Filters { measured: true, ..Filters::default() };
     let known: GeneSets = [samples.genes(0), &[0, 1, 2]].into_iter().collect();
-    let left = all(Choice::Listed(known), &measured).unwrap();
+    let left = all(CandidateSpec::Listed(known), &measured).unwrap();
     assert!(!left.contains(&samples.genes(0).to_vec()) && left.len() <= 1);
     let lonely = Filters { min_degree: usize::MAX, ..Filters::default() };
     assert!(refusal(all(choose(2, &[1, 2], &[]), &lonely)).starts_with("nothing to predict"));
@@ -319,23 +337,24 @@ fn candidates_are_what_was_asked_for() {
 
 #[test]
 fn a_folder_of_something_else_is_left_alone() {
-    let home = Home::new(&[("dango", 0)]);
+    let home = TrainedRuns::new(&[("dango", 0)]);
     let opened = home.open();
     let (one, two) = (triples(&opened, 10), triples(&opened, 11));
-    let plan = |candidates: &Candidates| plan(&opened, candidates, Keep::All, Share::default(), 50);
+    let plan =
+        |candidates: &Candidates| plan(&opened, candidates, KeptPredictions::All, BlockShare::default(), 50);
     let path = home.path("out");
-    let folder = Folder::start(&path, plan(&one)).unwrap();
-    assert!(refusal(Folder::start(&path, plan(&one))).starts_with("another process is writing"));
+    let folder = PredictionFolder::start(&path, plan(&one)).unwrap();
+    assert!(refusal(PredictionFolder::start(&path, plan(&one))).starts_with("another process is writing"));
     finished(run(&opened, &one, &folder, &never()));
     drop(folder);
-    let error = Folder::start(&path, plan(&two)).unwrap_err().to_string();
+    let error = PredictionFolder::start(&path, plan(&two)).unwrap_err().to_string();
     assert!(error.contains("another request: the candidates differ"), "{error}");
-    let error = Folder::start(&home.runs[0], plan(&one)).unwrap_err();
+    let error = PredictionFolder::start(&home.runs[0], plan(&one)).unwrap_err();
     assert!(error.to_string().contains("exists and holds no predictions"), "{error}");
     // A block that was damaged meanwhile is named, not used.
     let block = path.join(PREDICTIONS).join("block-000000001.parquet");
     fs::write(&block, "x").unwrap();
-    let folder = Folder::start(&path, plan(&one)).unwrap();
+    let folder = PredictionFolder::start(&path, plan(&one)).unwrap();
     let genes = opened.dataset.cell.genes();
     let error = predict(&folder, &one, &opened.scorer(), genes, (0, 0), &never()).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{} is damaged", block.display())), "{error}");

@@ -4,13 +4,14 @@ use knockout_base::error::{Class, chain};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_data::table::Columns;
-use knockout_predict::evaluation::{Model, Pairs, Unseen, evaluate};
+use knockout_predict::evaluation::{NamedPredictions, Pairs, Unseen, evaluate};
 use knockout_predict::predictions::Predictions;
-use knockout_sources::synth::{Config, synthesise};
+use knockout_sources::synth::{SynthConfig, synthesise};
 use std::path::{Path, PathBuf};
 
 fn dataset(folder: &Path, seed: u64) -> Dataset {
-    let mut dataset = synthesise(&Config::preset("tiny").unwrap(), seed, "tiny", "test", &|_| ()).unwrap();
+    let mut dataset =
+        synthesise(&SynthConfig::preset("tiny").unwrap(), seed, "tiny", "test", &|_| ()).unwrap();
     dataset.write(&folder.join(format!("set-{seed}")), &|_| ()).unwrap();
     dataset
 }
@@ -27,7 +28,7 @@ fn predictions(dataset: &Dataset, split: &Split, part: Part) -> Predictions {
 }
 
 #[test]
-fn what_is_written_comes_back() {
+fn files_are_read_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let set = dataset(folder.path(), 1);
     let split = split(&set, Scheme::GeneDisjoint, 5);
@@ -45,7 +46,7 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
-fn what_does_not_fit_the_dataset_is_refused() {
+fn predictions_of_another_dataset_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (set, other) = (dataset(folder.path(), 1), dataset(folder.path(), 2));
     let split = split(&set, Scheme::Random, 5);
@@ -63,7 +64,7 @@ fn what_does_not_fit_the_dataset_is_refused() {
     assert!(said.contains("has 199 rows that are not those of the test part of its random split"), "{said}");
     let mut changed = file.clone();
     changed.scores[3] += 1.0;
-    assert!(refused(&changed, &set).contains("was measured as"));
+    assert!(refused(&changed, &set).contains("has the score"));
 }
 
 #[test]
@@ -125,13 +126,13 @@ fn every_malformed_file_is_refused_by_name() {
 }
 
 #[test]
-fn a_model_stands_beside_the_ridge() {
+fn a_model_is_compared_with_the_ridge() {
     let folder = tempfile::tempdir().unwrap();
     let set = dataset(folder.path(), 1);
     let split = split(&set, Scheme::GeneDisjoint, 5);
     let file = predictions(&set, &split, Part::Test);
     let bootstrap = Bootstrap { resamples: 100, ..Bootstrap::default() };
-    let model = Model { name: "half", predictions: &file.predictions };
+    let model = NamedPredictions { name: "half", predictions: &file.predictions };
     let evaluation = evaluate(&set, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap).unwrap();
     let names: Vec<&str> = evaluation.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["half", "stack", "additive-ridge"]);

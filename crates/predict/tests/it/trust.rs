@@ -3,13 +3,13 @@
 use knockout_base::stats::bootstrap::{Bootstrap, Resampling};
 use knockout_data::cell::{Annotations, Cell, GenePosition, GenePositions};
 use knockout_data::screen::{Dataset, Division, Part, Regime, Scheme, Split, SplitSpec};
-use knockout_predict::evaluation::{Defect, MeasuredScores, Model, Pairs, evaluate};
+use knockout_predict::evaluation::{Defect, MeasuredScores, NamedPredictions, Pairs, evaluate};
 use knockout_predict::{ESSENTIAL, Hit, HitNotes, Linkage, ResampledUnits, TrainedGenes};
 use knockout_sources::synth;
 use std::sync::Arc;
 
 fn dataset() -> Dataset {
-    synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
+    synth::synthesise(&synth::SynthConfig::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
 }
 
 fn split(dataset: &Dataset, scheme: Scheme) -> Split {
@@ -18,7 +18,7 @@ fn split(dataset: &Dataset, scheme: Scheme) -> Split {
 }
 
 #[test]
-fn what_is_resampled_follows_from_what_is_new() {
+fn units_of_resampling_follow_from_new_genes() {
     let dataset = dataset();
     let units = |scheme| MeasuredScores::of(&dataset, &split(&dataset, scheme), Part::Test).shared;
     assert_eq!(units(Scheme::Random).units, ResampledUnits::Records);
@@ -37,14 +37,14 @@ fn what_is_resampled_follows_from_what_is_new() {
 }
 
 #[test]
-fn regimes_divide_a_part_and_noise_is_called_noise() {
+fn regimes_divide_a_part_and_noise_is_reported() {
     let dataset = dataset();
     let split = split(&dataset, Scheme::GeneDisjoint);
     let rows = split.rows(Part::Test);
     let mut rng = knockout_base::random::Rng::new(1, "noise");
     let noise: Vec<f64> = rows.iter().map(|_| rng.normal()).collect();
     let bootstrap = Bootstrap { resamples: 60, ..Bootstrap::default() };
-    let model = Model { name: "noise", predictions: &noise };
+    let model = NamedPredictions { name: "noise", predictions: &noise };
     let evaluation = evaluate(&dataset, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap).unwrap();
     let records: usize = evaluation.regimes.iter().map(|regime| regime.records).sum();
     assert_eq!(records, rows.len());

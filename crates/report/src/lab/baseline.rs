@@ -5,9 +5,11 @@ use super::evaluation::{heading, lines, rows_table, spread_table};
 use crate::page::{Page, Section};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Bounds, Dataset, Part};
-use knockout_predict::Ladder;
+use knockout_predict::FittedBaselines;
 use knockout_predict::baseline::Baseline;
-use knockout_predict::evaluation::{MeasuredScores, Model, Row, Spread, Unseen, rows_of};
+use knockout_predict::evaluation::{
+    MeasuredScores, ModelMetrics, NamedPredictions, SeedSpread, Unseen, rows_of,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -37,7 +39,7 @@ pub struct BaselineDocument {
     /// Baselines that do not apply.
     pub left_out: Vec<&'static str>,
     /// Spread over seeds.
-    pub spread: Vec<Spread>,
+    pub spread: Vec<SeedSpread>,
     /// Genes of the part that no training record deletes.
     pub unseen_genes: usize,
     /// Records of the part with such a gene.
@@ -54,7 +56,7 @@ pub struct BaselineDocument {
 pub struct BaselineRow {
     /// Its metrics.
     #[serde(flatten)]
-    pub row: Row,
+    pub row: ModelMetrics,
     /// Penalty of a ridge.
     pub alpha: Option<f64>,
     /// Epoch at which training stopped.
@@ -71,19 +73,22 @@ impl BaselineDocument {
     /// If no split was fitted.
     pub fn of(
         dataset: &Dataset,
-        ladders: &[Ladder],
+        by_split: &[FittedBaselines],
         seed: u64,
         bootstrap: &Bootstrap,
         out: Option<PathBuf>,
     ) -> Self {
-        let Ladder { split, part, fitted } = &ladders[0];
+        let FittedBaselines { split, part, fitted } = &by_split[0];
         let (part, scheme) = (*part, split.spec().scheme.name());
         let measured = MeasuredScores::of(dataset, split, part);
         // One line per baseline: of several MLPs the first, the others are in the spread.
         let lines: Vec<_> = fitted.iter().filter(|(_, own)| own.is_none_or(|own| own == seed)).collect();
-        let models: Vec<Model<'_>> = lines
+        let models: Vec<NamedPredictions<'_>> = lines
             .iter()
-            .map(|(fitted, _)| Model { name: fitted.baseline.name(), predictions: &fitted.predictions })
+            .map(|(fitted, _)| NamedPredictions {
+                name: fitted.baseline.name(),
+                predictions: &fitted.predictions,
+            })
             .collect();
         let rows = rows_of(&models, &measured, scheme, part, bootstrap).into_iter().zip(&lines);
         let rows = rows.map(|(row, (fitted, seed))| BaselineRow {
@@ -94,7 +99,10 @@ impl BaselineDocument {
         });
         let is_there = |baseline: &Baseline| lines.iter().any(|(fitted, _)| fitted.baseline == *baseline);
         let unseen = Unseen::of(dataset, split, part);
-        let spread = ladders[0].over_seeds(dataset).into_iter().chain(Ladder::over_splits(dataset, ladders));
+        let spread = by_split[0]
+            .over_seeds(dataset)
+            .into_iter()
+            .chain(FittedBaselines::over_splits(dataset, by_split));
         Self {
             schema: 1,
             dataset: dataset.manifest.name.clone(),
@@ -118,7 +126,7 @@ impl BaselineDocument {
 
 /// Returns the page of baselines.
 pub fn baseline_page(document: &BaselineDocument) -> Page {
-    let rows: Vec<Row> = document.rows.iter().map(|row| row.row.clone()).collect();
+    let rows: Vec<ModelMetrics> = document.rows.iter().map(|row| row.row.clone()).collect();
     let unseen = Unseen { genes: document.unseen_genes, records: document.unseen_records };
     let mut findings = heading(&rows, document.split, document.split_seed, document.part, Some(unseen));
     findings[0].insert_str(0, &format!("{}, ", document.dataset));

@@ -5,7 +5,7 @@ use super::evaluation::lines;
 use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
 use crate::units::{bar, count};
 use knockout_data::screen::{
-    AnnotationSummary, Histogram, NetworkSummary, RepeatAlleles, ScoreSummary, SplitSummary, Summary,
+    AnnotationSummary, DatasetSummary, Histogram, NetworkSummary, RepeatAlleles, ScoreSummary, SplitSummary,
 };
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const BAR_WIDTH: usize = 40;
 
 /// Returns the page of a dataset.
-pub fn dataset_page(summary: &Summary) -> Page {
+pub fn dataset_page(summary: &DatasetSummary) -> Page {
     let mut sections = Vec::new();
     if !summary.networks.is_empty() {
         sections.push(Section::new("networks", "").with(networks(&summary.networks)));
@@ -50,7 +50,7 @@ pub fn dataset_page(summary: &Summary) -> Page {
     }
 }
 
-fn facts(summary: &Summary) -> Vec<Fact> {
+fn facts(summary: &DatasetSummary) -> Vec<Fact> {
     let mut facts = vec![
         Fact::new("made by", &summary.command[..]),
         Fact::new("data hash", summary.data_hash.chars().take(16).collect::<String>()),
@@ -89,7 +89,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
     facts
 }
 
-fn sample_facts(summary: &Summary) -> Vec<Fact> {
+fn sample_facts(summary: &DatasetSummary) -> Vec<Fact> {
     let samples = &summary.samples;
     let orders: Vec<String> =
         samples.orders.iter().map(|(order, number)| format!("{} of {order}", count(*number))).collect();
@@ -125,7 +125,7 @@ fn sample_facts(summary: &Summary) -> Vec<Fact> {
     facts
 }
 
-fn attainable(summary: &Summary) -> Option<String> {
+fn attainable(summary: &DatasetSummary) -> Option<String> {
     let synthetic = summary.synthetic.as_ref()?;
     let causes: Vec<String> =
         synthetic.variance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share)).collect();
@@ -137,7 +137,7 @@ fn attainable(summary: &Summary) -> Option<String> {
 }
 
 /// Returns how reproducible the scores are, a row for every two sources and for each that measured again.
-fn repeats(summary: &Summary) -> Option<Section> {
+fn repeats(summary: &DatasetSummary) -> Option<Section> {
     if summary.repeats.is_empty() {
         return None;
     }

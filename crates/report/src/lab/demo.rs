@@ -8,7 +8,7 @@ use crate::page::{
 };
 use crate::units::{count, percent, time};
 use knockout_analyze::profile::experiment::Breakdown;
-use knockout_data::screen::Summary;
+use knockout_data::screen::DatasetSummary;
 use knockout_predict::explain::Explanation;
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct DemoDocument {
     /// Folder of the dataset.
     pub dataset: PathBuf,
     /// Summary of the dataset.
-    pub summary: Summary,
+    pub summary: DatasetSummary,
     /// Accuracy of the models on the test part.
     pub evaluation: EvaluationDocument,
     /// Lowest predictions of sets that were not measured.

@@ -10,7 +10,7 @@ use knockout_base::stats::bootstrap::Difference;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::Bounds;
 use knockout_predict::evaluation::{
-    Comparison, Defect, ENSEMBLE, Figure as Metric, RegimeFigures, Row, Spread, Unseen, Warning,
+    Defect, ENSEMBLE, Metric, ModelMetrics, PairedDifference, RegimeFigures, SeedSpread, Unseen, Warning,
 };
 use knockout_predict::{Calibration, Coverage, GeneAccuracy};
 use serde::Serialize;
@@ -33,9 +33,9 @@ pub struct EvaluationDocument {
     /// Bootstrap resamples of every interval.
     pub resamples: usize,
     /// Metrics of every model.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ModelMetrics>,
     /// Paired differences.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<PairedDifference>,
     /// Figures of each regime that the part has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regimes: Vec<RegimeFigures>,
@@ -44,7 +44,7 @@ pub struct EvaluationDocument {
     pub warnings: Vec<Warning>,
     /// Spread over the seeds of one configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub spread: Vec<Spread>,
+    pub spread: Vec<SeedSpread>,
     /// Genes of the part that no training record deletes.
     pub unseen_genes: Option<usize>,
     /// Records of the part with such a gene.
@@ -209,7 +209,7 @@ pub(super) fn lines(id: &str, lines: impl IntoIterator<Item = String>) -> Option
 
 /// Returns the sentences about the part that models are evaluated on.
 pub(super) fn heading(
-    rows: &[Row],
+    rows: &[ModelMetrics],
     split: &str,
     split_seed: u64,
     part: &str,
@@ -277,7 +277,7 @@ fn sign(found: &Difference) -> Ordering {
 }
 
 /// Returns the table of models.
-pub(super) fn rows_table(rows: &[Row]) -> Table {
+pub(super) fn rows_table(rows: &[ModelMetrics]) -> Table {
     let scale = BarScale::around(rows.iter().flat_map(|row| [row.metrics.pearson, row.high]));
     let table = Table::new([
         Column::text("model"),
@@ -307,8 +307,12 @@ pub(super) fn rows_table(rows: &[Row]) -> Table {
 }
 
 /// Returns paired differences, one sentence each.
-fn comparisons_section(comparisons: &[Comparison], rows: &[Row], resamples: usize) -> Option<Section> {
-    let sentence = |Comparison { name, against, pearson, mse }: &Comparison| {
+fn comparisons_section(
+    comparisons: &[PairedDifference],
+    rows: &[ModelMetrics],
+    resamples: usize,
+) -> Option<Section> {
+    let sentence = |PairedDifference { name, against, pearson, mse }: &PairedDifference| {
         let pearson = pearson.map_or_else(
             || "a correlation is undefined".to_owned(),
             |found| difference("Pearson", &found, ["better", "worse"]),
@@ -333,7 +337,7 @@ fn difference(figure: &str, found: &Difference, [above, below]: [&str; 2]) -> St
 }
 
 /// Returns the spread over seeds, one row per model and figure.
-pub(super) fn spread_table(spreads: &[Spread]) -> Table {
+pub(super) fn spread_table(spreads: &[SeedSpread]) -> Table {
     let table = Table::new([
         Column::text("spread of"),
         Column::text("figure"),

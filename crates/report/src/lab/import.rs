@@ -3,11 +3,11 @@
 use crate::page::Page;
 use crate::units::count;
 use knockout_sources::import::altered::{ADVICE, LooksLike};
-use knockout_sources::import::report::{Report, RowReport};
+use knockout_sources::import::report::{ImportReport, RowReport};
 use std::path::Path;
 
 /// Returns sentences about rows left out, one for each source and reason.
-pub fn import_remarks(report: &Report) -> Vec<String> {
+pub fn import_remarks(report: &ImportReport) -> Vec<String> {
     let mut files: Vec<(&str, &RowReport)> = Vec::new();
     files.extend(report.networks.iter().map(|network| (network.file.as_str(), &network.rows)));
     files.extend(report.metabolism.iter().map(|model| (model.file.as_str(), &model.alternatives)));
@@ -68,7 +68,7 @@ fn altered_names(names: &[(&str, LooksLike)]) -> String {
 }
 
 /// Returns the page of an import into the folder `out`.
-pub fn import_page(report: &Report, out: &Path) -> Page {
+pub fn import_page(report: &ImportReport, out: &Path) -> Page {
     let out = out.display();
     let headline = format!("{out}: {} genes under {} names", count(report.genes), count(report.names));
     let mut lines = source_lines(report);
@@ -83,7 +83,7 @@ pub fn import_page(report: &Report, out: &Path) -> Page {
     }
 }
 
-fn source_lines(report: &Report) -> Vec<String> {
+fn source_lines(report: &ImportReport) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = |text: String| lines.push(text);
     for network in &report.networks {
@@ -140,7 +140,7 @@ fn source_lines(report: &Report) -> Vec<String> {
     lines
 }
 
-fn sample_lines(report: &Report) -> Vec<String> {
+fn sample_lines(report: &ImportReport) -> Vec<String> {
     let samples = &report.samples;
     if samples.count == 0 {
         return vec!["  no samples: no screen was given, so there is nothing to train on".to_owned()];

@@ -9,7 +9,8 @@ use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, Folder, Hit, HitNotes, Linkage, PREDICTIONS, RegimeAccuracy, RunEntry, Summary,
+    Calibration, Hit, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary, RegimeAccuracy,
+    RunEntry,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -117,8 +118,8 @@ impl HitDocument {
 impl PredictionDocument {
     /// Describes a finished folder and the tables that were written from it.
     pub fn of(
-        folder: &Folder,
-        summary: &Summary,
+        folder: &PredictionFolder,
+        summary: &PredictionSummary,
         genes: &GeneTable,
         notes: &HitNotes<'_>,
         accuracy: &[RegimeAccuracy],
@@ -258,8 +259,8 @@ fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
 /// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs in each regime.
 pub fn hits_page(
     document: &PredictionDocument,
-    folder: &Folder,
-    summary: &Summary,
+    folder: &PredictionFolder,
+    summary: &PredictionSummary,
     opened: &OpenRuns,
     calibration: Option<&Calibration>,
 ) -> Page {
@@ -335,7 +336,7 @@ fn notes(calibration: Option<&Calibration>, opened: &OpenRuns) -> Vec<String> {
 }
 
 /// Returns the shares of predictions and of measured scores by bin.
-fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
+fn histogram(summary: &PredictionSummary, opened: &OpenRuns) -> Chart {
     let scale = summary.scale;
     let measured = scale.count(opened.dataset.samples.scores().iter().copied());
     let series = |name: &str, counts: &[u64]| {

@@ -4,7 +4,7 @@ use super::accuracy::{correlation, dash, error, interval};
 use crate::page::{Column, Section, Table, TableCell, colour};
 use crate::units::count;
 use knockout_data::screen::Regime;
-use knockout_predict::evaluation::{RegimeFigures, Row};
+use knockout_predict::evaluation::{ModelMetrics, RegimeFigures};
 use knockout_predict::{
     AccuracySource, Coverage, CutOffs, FigureEstimate, HitMetrics, IntervalShares, RegimeAccuracy,
     RegimeCoverage,
@@ -34,7 +34,7 @@ fn accuracy_table(regimes: &[RegimeFigures]) -> Table {
         Column::number("samples"),
         Column::number("new genes"),
     ]);
-    let row = |(regime, row): (&RegimeFigures, &Row)| {
+    let row = |(regime, row): (&RegimeFigures, &ModelMetrics)| {
         [
             regime.regime.title().into(),
             model(row),
@@ -63,7 +63,7 @@ fn strong_table(regimes: &[RegimeFigures], HitMetrics { cut_offs, k, .. }: &HitM
         Column::number("profiles").wide_only(),
         Column::number("slope").wide_only(),
     ]);
-    let row = |(regime, row): (&RegimeFigures, &Row)| {
+    let row = |(regime, row): (&RegimeFigures, &ModelMetrics)| {
         let HitMetrics {
             negative, positive, precision, sign, always_negative, profile_pearson, slope, ..
         } = row.hits.as_ref()?;
@@ -83,11 +83,11 @@ fn strong_table(regimes: &[RegimeFigures], HitMetrics { cut_offs, k, .. }: &HitM
     table.with_rows(each_row(regimes).filter_map(row))
 }
 
-fn each_row(regimes: &[RegimeFigures]) -> impl Iterator<Item = (&RegimeFigures, &Row)> {
+fn each_row(regimes: &[RegimeFigures]) -> impl Iterator<Item = (&RegimeFigures, &ModelMetrics)> {
     regimes.iter().flat_map(|regime| regime.rows.iter().map(move |row| (regime, row)))
 }
 
-fn model(row: &Row) -> TableCell {
+fn model(row: &ModelMetrics) -> TableCell {
     TableCell::coloured(&row.name[..], colour(&row.name))
 }
 

@@ -1,6 +1,6 @@
 //! Public file formats in, dataset out.
 //!
-//! A [`Recipe`] names the files. [`import`] turns them into a dataset and a [`Report`] of the rows left out, and why.
+//! A [`Recipe`] names the files. [`import`] turns them into a dataset and a [`ImportReport`] of the rows left out, and why.
 
 pub mod altered;
 pub mod annotations;
@@ -19,5 +19,5 @@ pub mod screens;
 pub mod source;
 
 pub use recipe::Recipe;
-pub use report::Report;
+pub use report::ImportReport;
 pub use run::{Import, import};

@@ -1,7 +1,7 @@
 //! Resolves gene names of every kind to rows of the gene table, for all importers.
 //!
-//! Systematic names win over standard names, standard names over aliases. A name that two genes claim with equal
-//! right belongs to neither. The module knows nothing of files.
+//! Systematic names win over standard names, standard names over aliases. A name that two genes claim with equal right belongs
+//! to neither. The module does not depend on files.
 
 use knockout_data::cell::{GeneId, GeneTable};
 use std::collections::{BTreeMap, HashMap};
@@ -32,9 +32,9 @@ pub struct Names {
     claims: HashMap<Box<[u8]>, NameClaim>,
 }
 
-/// How strong a claim on a name is: lower wins.
+/// Priority of a claim to a name: the lower one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
+pub enum NamePriority {
     /// The gene's systematic name.
     Systematic = 0,
     /// Its standard name.
@@ -51,16 +51,16 @@ impl Names {
         let mut names = Self { claims: HashMap::with_capacity(2 * genes.len()) };
         for (row, gene) in genes.genes().iter().enumerate() {
             let id = GeneId(row as u32);
-            names.claim(&gene.systematic, id, Rank::Systematic);
+            names.claim(&gene.systematic, id, NamePriority::Systematic);
             if let Some(standard) = &gene.standard {
-                names.claim(standard, id, Rank::Standard);
+                names.claim(standard, id, NamePriority::Standard);
             }
         }
         names
     }
 
     /// Adds a name of a gene; returns whether the name now means the gene.
-    pub fn claim(&mut self, name: &str, gene: GeneId, rank: Rank) -> bool {
+    pub fn claim(&mut self, name: &str, gene: GeneId, rank: NamePriority) -> bool {
         if name.is_empty() || name.len() > MAX_NAME {
             return false;
         }
@@ -90,7 +90,9 @@ impl Names {
     /// The gene that has this systematic name.
     pub(crate) fn systematic(&self, name: &[u8]) -> Option<u32> {
         match self.claim_on(name)? {
-            NameClaim { rank, meaning: Meaning::Gene(id) } if rank == Rank::Systematic as u8 => Some(id.0),
+            NameClaim { rank, meaning: Meaning::Gene(id) } if rank == NamePriority::Systematic as u8 => {
+                Some(id.0)
+            }
             _ => None,
         }
     }
@@ -190,15 +192,15 @@ mod tests {
         };
         let table = GeneTable::new(vec![gene("YAL001C", "TFC3"), gene("YAL002W", "VPS8")]).unwrap();
         let mut names = Names::new(&table);
-        assert!(names.claim("P1", GeneId(0), Rank::Foreign));
-        assert!(!names.claim("p1", GeneId(1), Rank::Foreign));
-        assert!(!names.claim("tfc3", GeneId(1), Rank::Alias));
+        assert!(names.claim("P1", GeneId(0), NamePriority::Foreign));
+        assert!(!names.claim("p1", GeneId(1), NamePriority::Foreign));
+        assert!(!names.claim("tfc3", GeneId(1), NamePriority::Alias));
         assert_eq!(names.find(b"yal001c"), Meaning::Gene(GeneId(0)));
         assert_eq!(names.find(b"Tfc3"), Meaning::Gene(GeneId(0)));
         assert_eq!((names.systematic(b"yal002w"), names.systematic(b"VPS8")), (Some(1), None));
         assert_eq!(names.find(b"P1"), Meaning::Ambiguous);
         assert_eq!(names.find(b""), Meaning::Unknown);
         assert_eq!(names.find(&[b'A'; 500]), Meaning::Unknown);
-        assert!(names.claim("p1", GeneId(1), Rank::Alias), "a stronger claim settles a quarrel");
+        assert!(names.claim("p1", GeneId(1), NamePriority::Alias), "a stronger claim settles a quarrel");
     }
 }

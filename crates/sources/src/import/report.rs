@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Report of an import.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Report {
+pub struct ImportReport {
     /// Version of this document.
     pub schema: u32,
     /// The dataset's name.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A synthetic yeast's recipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct SynthConfig {
     /// Genes in the table.
     pub genes: usize,
     /// Groups of genes that work together; networks are denser inside them.
@@ -83,7 +83,7 @@ pub struct ScreenConfig {
 /// The presets' names.
 pub const PRESETS: [&str; 4] = ["tiny", "small", "yeast", "pairs"];
 
-impl Config {
+impl SynthConfig {
     /// A preset by name.
     pub fn preset(name: &str) -> Option<Self> {
         match name {
@@ -121,8 +121,8 @@ fn networks(rows: &[(&str, usize, usize, usize, f64, f64)]) -> BTreeMap<String, 
         .collect()
 }
 
-fn tiny() -> Config {
-    Config {
+fn tiny() -> SynthConfig {
+    SynthConfig {
         genes: 200,
         communities: 8,
         entries: Entries::One,
@@ -136,8 +136,8 @@ fn tiny() -> Config {
     }
 }
 
-fn small() -> Config {
-    Config {
+fn small() -> SynthConfig {
+    SynthConfig {
         genes: 1_500,
         communities: 30,
         entries: Entries::One,
@@ -158,8 +158,8 @@ fn small() -> Config {
 }
 
 /// The nine networks' nodes and edges are those of the real cell graph, to the last edge.
-fn yeast() -> Config {
-    Config {
+fn yeast() -> SynthConfig {
+    SynthConfig {
         genes: 6_607,
         communities: 120,
         entries: Entries::One,
@@ -180,7 +180,7 @@ fn yeast() -> Config {
 }
 
 /// The yeast's networks under a screen of Costanzo 2016's size: nearly every pair of 6,500 genes.
-fn pairs() -> Config {
+fn pairs() -> SynthConfig {
     let screen = ScreenConfig {
         set_size: 2,
         share_genes: 0.1,
@@ -189,5 +189,5 @@ fn pairs() -> Config {
         share_low_rank: 0.25,
         ..screen(20_000_000, 1, 2, 6_500)
     };
-    Config { screen, ..yeast() }
+    SynthConfig { screen, ..yeast() }
 }

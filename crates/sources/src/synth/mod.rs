@@ -13,7 +13,7 @@ mod pairs;
 mod screen;
 mod weighted;
 
-pub use config::{Config, MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig};
+pub use config::{MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig, SynthConfig};
 
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, GeneTable};
@@ -23,7 +23,7 @@ use knockout_data::screen::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-impl Config {
+impl SynthConfig {
     /// Rows that [`synthesise`] reports progress over.
     pub fn row_count(&self) -> usize {
         // Before the numbers are checked.
@@ -41,7 +41,7 @@ impl Config {
 
 /// Makes the dataset. `preset` is recorded, with the `command` that makes it again; `on_rows` receives the number of rows made.
 pub fn synthesise(
-    config: &Config,
+    config: &SynthConfig,
     seed: u64,
     preset: &str,
     command: &str,
@@ -171,7 +171,7 @@ fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: &str)
 }
 
 /// Refuses recipes that cannot be followed, before any work.
-fn check(config: &Config) -> Result<()> {
+fn check(config: &SynthConfig) -> Result<()> {
     must(
         (10..=30_000).contains(&config.genes),
         "genes",
@@ -301,7 +301,7 @@ mod tests {
     use knockout_data::cell::Reach;
 
     fn make(preset: &str, seed: u64) -> Dataset {
-        synthesise(&Config::preset(preset).unwrap(), seed, preset, "test", &|_| {}).unwrap()
+        synthesise(&SynthConfig::preset(preset).unwrap(), seed, preset, "test", &|_| {}).unwrap()
     }
 
     fn mean_reach(dataset: &Dataset, count: usize) -> [f64; 3] {
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn two_entries_are_both_directions_of_what_has_none() {
         let one = make("tiny", 3);
-        let config = Config { entries: Entries::Two, ..Config::preset("tiny").unwrap() };
+        let config = SynthConfig { entries: Entries::Two, ..SynthConfig::preset("tiny").unwrap() };
         let two = synthesise(&config, 3, "tiny", "test", &|_| {}).unwrap();
         for (one, two) in one.cell.networks().iter().zip(two.cell.networks()) {
             if one.name() == "regulatory" {
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn the_metabolism_matters_where_it_is_asked_to() {
-        let mut config = Config::preset("tiny").unwrap();
+        let mut config = SynthConfig::preset("tiny").unwrap();
         config.screen.share_metabolism = 0.2;
         config.metabolism.genes = 150;
         let dataset = synthesise(&config, 3, "tiny", "test", &|_| {}).unwrap();
@@ -426,8 +426,8 @@ mod tests {
 
     #[test]
     fn impossible_recipes_are_refused_by_key() {
-        let refused = |change: fn(&mut Config)| {
-            let mut config = Config::preset("tiny").unwrap();
+        let refused = |change: fn(&mut SynthConfig)| {
+            let mut config = SynthConfig::preset("tiny").unwrap();
             change(&mut config);
             synthesise(&config, 0, "tiny", "test", &|_| {}).unwrap_err().to_string()
         };
@@ -438,7 +438,7 @@ mod tests {
             refused(|c| c.screen.share_pair = 0.9)
                 .starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0, 0.0]; ")
         );
-        let without = |c: &mut Config| {
+        let without = |c: &mut SynthConfig| {
             c.screen.share_metabolism = 0.1;
             c.metabolism.genes = 0;
         };

@@ -14,9 +14,9 @@ pub(crate) fn genes(count: usize, seed: u64) -> Vec<Gene> {
         let on_arm = count / arms + usize::from(arm < count % arms);
         let chromosome = char::from(b'A' + (arm / 2) as u8);
         let side = if arm % 2 == 0 { 'L' } else { 'R' };
-        for place in 1..=on_arm {
+        for number in 1..=on_arm {
             let strand = if rng.below(2) == 0 { 'W' } else { 'C' };
-            let systematic = format!("Z{chromosome}{side}{place:03}{strand}");
+            let systematic = format!("Z{chromosome}{side}{number:03}{strand}");
             // Three genes in four have a standard name: three letters and a number.
             let standard = (rng.below(4) > 0).then(|| standard_name(&mut rng, &mut used));
             genes.push(Gene { systematic, standard });

@@ -4,7 +4,7 @@
 //! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it; two
 //! entries for each edge without a direction show how much.
 
-use crate::synth::config::{Config, NetworkConfig};
+use crate::synth::config::{NetworkConfig, SynthConfig};
 use crate::synth::weighted::Weighted;
 use knockout_base::error::Result;
 use knockout_base::random::Rng;
@@ -25,7 +25,7 @@ pub(crate) struct ModuleStructure {
 }
 
 impl ModuleStructure {
-    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+    pub(crate) fn new(config: &SynthConfig, seed: u64) -> Self {
         // The purpose is part of the dataset's bytes.
         let mut rng = Rng::new(seed, "society");
         // Quadratic in a uniform number: a few large communities, many small ones, none empty by design of `max`.
@@ -44,7 +44,7 @@ impl ModuleStructure {
 
 /// All networks, in the order of their names.
 pub(crate) fn networks(
-    config: &Config,
+    config: &SynthConfig,
     modules: &ModuleStructure,
     seed: u64,
     on_rows: &(dyn Fn(usize) + Sync),
@@ -68,7 +68,7 @@ pub(crate) fn networks(
 /// The nodes that edges may leave.
 struct Regulators {
     /// Their indices among the nodes.
-    places: Vec<usize>,
+    indices: Vec<usize>,
     weights: Weighted,
     /// Whether each node is one.
     is_regulator: Vec<bool>,
@@ -193,22 +193,22 @@ impl Regulators {
         let mut keyed: Vec<(usize, usize)> = nodes
             .iter()
             .enumerate()
-            .map(|(place, &gene)| (gene as usize + rng.below(nodes.len()), place))
-            .map(|(key, place)| if Some(nodes[place]) == first { (0, place) } else { (key + 1, place) })
+            .map(|(index, &gene)| (gene as usize + rng.below(nodes.len()), index))
+            .map(|(key, index)| if Some(nodes[index]) == first { (0, index) } else { (key + 1, index) })
             .collect();
         keyed.sort_unstable();
-        let mut places: Vec<usize> =
-            keyed.into_iter().take(recipe.regulators).map(|(_, place)| place).collect();
-        rng.shuffle(&mut places);
+        let mut indices: Vec<usize> =
+            keyed.into_iter().take(recipe.regulators).map(|(_, index)| index).collect();
+        rng.shuffle(&mut indices);
         let mut is_regulator = vec![false; nodes.len()];
-        for &place in &places {
-            is_regulator[place] = true;
+        for &index in &indices {
+            is_regulator[index] = true;
         }
-        let ranks: Vec<usize> = (0..places.len()).collect();
-        Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), places, is_regulator }
+        let ranks: Vec<usize> = (0..indices.len()).collect();
+        Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), indices, is_regulator }
     }
 
     fn draw(&self, rng: &mut Rng) -> usize {
-        self.places[self.weights.choose(rng, 0..self.places.len())]
+        self.indices[self.weights.choose(rng, 0..self.indices.len())]
     }
 }

@@ -125,12 +125,13 @@ fn remove_gene_means(values: &mut [f64], pairs: &[[u32; 2]], gene_count: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::{Config, synthesise};
+    use crate::synth::{SynthConfig, synthesise};
     use std::collections::BTreeSet;
 
-    fn config(samples: usize) -> Config {
-        let mut config = Config::preset("tiny").unwrap();
-        config.screen = ScreenConfig { samples, array_genes: 150, ..Config::preset("pairs").unwrap().screen };
+    fn config(samples: usize) -> SynthConfig {
+        let mut config = SynthConfig::preset("tiny").unwrap();
+        config.screen =
+            ScreenConfig { samples, array_genes: 150, ..SynthConfig::preset("pairs").unwrap().screen };
         config
     }
 

@@ -134,11 +134,11 @@ fn sizes(total: usize, candidates: &[Vec<u32>], rng: &mut Rng) -> Option<Vec<usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::config::Config;
+    use crate::synth::config::SynthConfig;
 
     #[test]
     fn each_triple_holds_exactly_one_query_pair() {
-        let config = Config::preset("tiny").unwrap();
+        let config = SynthConfig::preset("tiny").unwrap();
         let design = design(&config.screen, config.genes, 5).unwrap();
         assert_eq!(design.triples.len(), 2_000);
         assert_eq!(design.pairs.len(), 20);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_screen_larger_than_its_design_is_refused() {
-        let config = Config::preset("tiny").unwrap();
+        let config = SynthConfig::preset("tiny").unwrap();
         let screen = ScreenConfig { samples: 1_000_000, ..config.screen };
         let message = design(&screen, config.genes, 5).err().unwrap().to_string();
         assert!(message.contains("1000000 triples") && message.contains("20 query pairs"), "{message}");

@@ -207,7 +207,7 @@ fn gaf_leaves_out_genetic_interactions_and_what_genes_do_not_have() {
     }
     let (iea, igi) = (codes(&["IEA", "ND"]), codes(&["IGI"]));
     assert_eq!(of(&gaf::GafOptions { without: Some(&iea), ..ALL }).pair_count(), 4);
-    // Who asks for a code has it.
+    // A requested code is kept.
     assert_eq!(pairs(of(&gaf::GafOptions { evidence: &igi, ..ALL })), [pair(1, "GO:0000001")]);
 }
 

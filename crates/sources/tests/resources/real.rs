@@ -4,7 +4,7 @@
 
 use crate::support::message;
 use knockout_data::screen::RepeatAlleles;
-use knockout_sources::import::report::{NetworkReport, Report};
+use knockout_sources::import::report::{ImportReport, NetworkReport};
 use knockout_sources::import::{Import, Recipe, import};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -260,7 +260,7 @@ pub(crate) fn complexes_of_intact(data: &Path) {
     assert_eq!(found.dataset.manifest.provenance.sources.len(), 2);
 }
 
-fn screens(report: &Report) -> Vec<(u64, u64)> {
+fn screens(report: &ImportReport) -> Vec<(u64, u64)> {
     report.screens.iter().map(|screen| (screen.rows.read, screen.measurements)).collect()
 }
 

@@ -39,7 +39,7 @@ impl FileSum {
     }
 }
 
-/// Advice of a file that is missing or damaged.
+/// Next step in the error of a missing or damaged file.
 const ADVICE: &str = "restore it, or move the checkpoint away";
 
 /// `state.json`.
@@ -52,7 +52,7 @@ struct StateDocument {
     state: State,
 }
 
-/// Writes a checkpoint as a new folder, whole or not at all; returns the hash of its weights.
+/// Writes a checkpoint as a new folder, complete or not at all; returns the hash of its weights.
 ///
 /// After `Ok` it survives a power cut; on an error nothing is there. A folder of that name must not exist.
 pub fn save(target: impl Into<Folder>, contents: &Contents<'_>) -> Result<String> {
@@ -103,7 +103,7 @@ fn named(prefix: &str, tensors: &[TensorRef<'_>]) -> Vec<PackedTensor> {
     tensors.iter().map(one).collect()
 }
 
-/// The error of a file that could not be stored: damage or a failure, never the user's request.
+/// Returns the error of a file that could not be stored. Its class is damage or failure, never request.
 fn storage_error(error: impl Classified + Send + Sync + 'static) -> Error {
     let class = if error.class() == Class::Damage { Class::Damage } else { Class::Failure };
     Error::new(class, error.to_string()).caused_by(error)
@@ -135,7 +135,7 @@ pub fn load_tensors(run: &Folder, name: &str) -> Option<Vec<Tensor>> {
     unpack("cached tensors", bytes).ok()
 }
 
-/// Names must be distinct and shapes must fit, or what is read is not what was written.
+/// Names must be distinct and shapes must fit, otherwise the file would not read back as written.
 fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for tensor in tensors {

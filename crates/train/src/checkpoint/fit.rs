@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PART: &str = "epoch_part.";
 
 impl Fit {
-    /// Returns what predicting with this model needs beside its weights.
+    /// Returns the description that predicting with this model needs beside its weights.
     fn card(&self) -> Option<ModelCard> {
         Some(ModelCard::new(self.config.to_toml().ok()?, self.labels, &self.dataset.cell))
     }

@@ -58,7 +58,7 @@ impl LogPosition {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Number(#[serde(with = "crate::exact")] pub f64);
 
-/// Time spent on the unfinished epoch of a checkpoint, over all sittings. It does not affect what is trained.
+/// Time spent on the unfinished epoch of a checkpoint, over all sessions. It does not affect what is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EpochSpent {
     /// Wall time, in seconds.
@@ -108,7 +108,7 @@ pub struct State {
     pub early_stopping: Option<EarlyStopping>,
     /// The best value of each metric so far, by name.
     pub best: BTreeMap<String, Best>,
-    /// Where each loss buffer stands, by name; its rows are among the tensors.
+    /// Write position of each loss buffer, by name; its rows are among the tensors.
     pub loss_buffers: BTreeMap<String, BufferState>,
     /// End of the metrics file.
     pub metrics: LogPosition,
@@ -144,7 +144,7 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
-    /// The card of a model that was configured by `config` and trained on scores of these statistics.
+    /// Creates the description of a model with the configuration `config` that was trained on scores with these statistics.
     pub fn new(config: String, labels: LabelStats, cell: &Cell) -> Self {
         let networks = cell.network_hashes().into_iter();
         let model = config.parse::<toml::Table>().ok().and_then(|mut table| table.remove("model"));
@@ -174,11 +174,11 @@ impl ModelCard {
     }
 }
 
-/// More steps than any run takes, and few enough that one more is another number as a float too.
+/// More steps than any run takes. Up to this number, consecutive integers are distinct floats.
 const MOST_STEPS: u64 = 1 << 53;
 
 impl State {
-    /// Refuses a state that no run can be in: resuming from it would fail in the middle of an epoch.
+    /// Rejects a state that no run can reach: resuming from it would fail in the middle of an epoch.
     pub(super) fn check(&self) -> Result<()> {
         for (key, value) in
             [("place.step", self.position.step), ("place.optimiser_step", self.position.optimiser_step)]

@@ -73,14 +73,14 @@ impl Checkpoints {
         Self::at(folder.into().below("checkpoints"))
     }
 
-    /// For the run's writer, before its first [`Self::save`]: removes what killed processes left half-done.
+    /// Removes incomplete folders of killed processes. The writer of the run calls it before its first [`Self::save`].
     pub fn clean(&self) -> Result<()> {
         self.folder.remove_abandoned().map_err(at("look for a checkpoint in", self.folder.path()))?;
         let slots = [Slot::Last, Slot::BestPearson, Slot::BestMse];
         for hidden in self.names()? {
             let name = hidden.strip_prefix('.').and_then(|name| name.strip_suffix(REMOVED));
             if name.is_some_and(|name| slots.into_iter().any(|slot| slot.count_in(name).is_some())) {
-                // It is out of sight already; if it cannot be removed it only takes space.
+                // It is hidden already; a failed removal only costs disk space.
                 self.folder.remove(hidden).ok();
             }
         }
@@ -115,7 +115,7 @@ impl Checkpoints {
 
     /// Loads the newest of a slot; `None` if there is none yet.
     ///
-    /// If it is damaged, the error names it and the newest one before that is whole.
+    /// If it is damaged, the error names it and the newest undamaged one before it.
     pub fn newest(&self, slot: Slot) -> Result<Option<(PathBuf, Checkpoint)>> {
         let list = self.list(slot)?;
         let mut folders = list.iter().map(|(_, name)| self.folder.below(name));
@@ -132,8 +132,8 @@ impl Checkpoints {
         }
     }
 
-    /// Loads the newest of the slot wanted; where nothing is wanted, the best Pearson, or the last while no epoch has ended (best
-    /// states belong to the ends of epochs). `None` if there is none.
+    /// Loads the newest of a slot; by default that of the best Pearson, or the last if no epoch has ended (best states belong
+    /// to the ends of epochs). `None` if there is none.
     pub fn choose(&self, wanted: Option<Slot>) -> Result<Option<(Slot, PathBuf, Checkpoint)>> {
         let slots = wanted.map_or(vec![Slot::BestPearson, Slot::Last], |slot| vec![slot]);
         for slot in slots {

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FromOptions {
-    /// Folder of the run whose predictions are taken off the scores before training, and added again when predicting; empty for none.
+    /// Folder of the run whose predictions are subtracted from the scores before training and added when predicting; empty for
+    /// none.
     pub residuals_of: String,
     /// Folder of the run whose gene factors the gene table starts from; empty for none. `model.start` is the same key.
     pub start: String,
@@ -35,16 +36,16 @@ impl FromOptions {
         self.residuals_of.is_empty() && self.start.is_empty() && self.with.is_empty()
     }
 
-    /// The runs named: the name of the copy, and the folder.
+    /// Returns the named runs: the name of the copy and the folder.
     pub fn named(&self) -> Vec<(String, &str)> {
         let single = [(RESIDUALS_OF, &self.residuals_of[..]), (START, &self.start[..])];
         let single = single.into_iter().filter(|(_, folder)| !folder.is_empty());
         let single = single.map(|(name, folder)| (name.to_owned(), folder));
-        let several = self.with.iter().enumerate().map(|(place, folder)| (with_name(place), &folder[..]));
+        let several = self.with.iter().enumerate().map(|(index, folder)| (with_name(index), &folder[..]));
         single.chain(several).collect()
     }
 
-    /// Refuses keys that mean nothing to a model.
+    /// Rejects keys that do not apply to a model.
     pub(super) fn check(&self, model: &'static str, is_solved: bool) -> Result<()> {
         let solved = "is solved, not trained step by step";
         let trained = "is trained step by step; `train --model stack --with RUN` stacks it";
@@ -61,6 +62,6 @@ impl FromOptions {
 }
 
 /// Copy of a run that is stacked.
-pub(crate) fn with_name(place: usize) -> String {
-    format!("with-{place}")
+pub(crate) fn with_name(index: usize) -> String {
+    format!("with-{index}")
 }

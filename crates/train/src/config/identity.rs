@@ -47,7 +47,7 @@ impl Identity {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Refuses a checkpoint (`self`) of another run than `here`, with every difference.
+    /// Rejects a checkpoint (`self`) of another run than `here`; the error lists every difference.
     pub fn check(&self, here: &Self) -> Result<()> {
         let differences = self.differences(here);
         if differences.is_empty() {
@@ -59,7 +59,7 @@ impl Identity {
         Err(Error::request(format!("the checkpoint belongs to another run; {advice}\n  {lines}")))
     }
 
-    /// Everything in which a checkpoint (`self`) is not of the run `here`: model, gene table, then settings by key.
+    /// Returns the differences between a checkpoint (`self`) and the run `here`: model, gene table, then settings by key.
     pub fn differences(&self, here: &Self) -> Vec<IdentityDifference> {
         let named = [("model", &self.model, &here.model), ("gene table", &self.gene_table, &here.gene_table)]
             .map(|(key, checkpoint, here)| (key, Some(checkpoint), Some(here)));
@@ -78,7 +78,7 @@ impl Identity {
     }
 }
 
-/// The leaves of a document by their dotted key (`model.layers`), as JSON.
+/// Returns the leaves of a document by their dotted key (`model.layers`), as JSON.
 pub(crate) fn flatten(document: &Value) -> BTreeMap<String, String> {
     let mut leaves = BTreeMap::new();
     add_leaves(&mut leaves, String::new(), document);

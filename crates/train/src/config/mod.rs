@@ -66,9 +66,10 @@ pub struct Config<M = ModelConfig> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainOptions {
-    /// Parts of a batch whose gradients are computed apart and added up in a fixed order.
+    /// Number of shards of a batch. Their gradients are computed separately and summed in a fixed order.
     pub shards: usize,
-    /// A loss that couples the samples of a batch sees all of them in every step of that many, and in the others each shard by itself.
+    /// Interval of the steps in which a loss that couples samples is computed over the whole batch; in the others it is
+    /// computed shard by shard.
     pub gather_every: u64,
 }
 
@@ -82,8 +83,8 @@ impl Default for TrainOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResidualOptions {
-    /// Folds of the training part that it is solved without, one after the other: each gives what is left of records that it was not
-    /// fitted to. 0 for none.
+    /// Number of folds of the training part, 0 for none. The model is also solved without each fold, which gives residuals of
+    /// records that it was not fitted to.
     pub folds: u32,
 }
 
@@ -119,7 +120,7 @@ impl Config {
         common.with(model.training)
     }
 
-    /// The defaults of a model of [`MODELS`] on a cell, with overrides.
+    /// Returns the defaults of a model of [`MODELS`] on a cell, with overrides.
     pub fn of<S: AsRef<str>>(model: &str, cell: &Cell, overrides: &[S]) -> Result<Self> {
         Self::defaults(&ModelEntry::find(model, MODELS)?, cell)?.with(overrides)
     }
@@ -133,7 +134,7 @@ impl Config {
             None => key.as_ref().to_owned(),
         };
         let synonyms = |key: &str| {
-            // A British word in American spelling, of a section that exists.
+            // The American spelling of the section `optimiser`.
             let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
             [spelt].into_iter().chain(synonym(key).map(str::to_owned)).collect()
         };
@@ -214,7 +215,7 @@ impl Config {
         })
     }
 
-    /// Refuses settings of steps for a model that takes none, where they would have no effect.
+    /// Rejects settings of training steps for a solved model, on which they have no effect.
     fn check_steps(&self, cell: &Cell) -> Result<()> {
         let entry = self.model.entry();
         if entry.is_solved {
@@ -251,7 +252,7 @@ impl Config {
         Err(from::no_effect("residuals.folds", entry.name, why))
     }
 
-    /// How the loader represents a deletion: as configured, but `perturbation` gives way to what the model needs.
+    /// Returns the representation of deletions: the configured one, but what the model needs instead of `perturbation`.
     pub fn processor(&self) -> ProcessorKind {
         match (self.loader.processor, self.model.processor()) {
             (ProcessorKind::Perturbation, Some(needed)) => needed,
@@ -269,11 +270,11 @@ impl Config {
         self.model.notice(self.train.shards)
     }
 
-    /// Returns the identity of a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
-    /// is the same.
+    /// Returns the identity of a run of this configuration over a gene table, given by its hash. Only a checkpoint of the same
+    /// identity can be resumed.
     pub fn identity(&self, gene_table: &str) -> Identity {
-        // How long a run lasts and how often it saves may change from one sitting to the next, and of the loader only the order
-        // changes numbers.
+        // The length of a run and its checkpoint interval may change when it is resumed. Of the loader, only the order changes
+        // results.
         let mut lasting = self.clone();
         (lasting.epochs, lasting.max_steps) = (0, 0);
         (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
@@ -287,7 +288,7 @@ impl Config {
         for key in ["from.residuals_of", "from.start", "from.with"] {
             config.remove(key);
         }
-        // Keys that came later, where they have no effect: earlier runs keep their identity.
+        // Newer keys are left out where they have no effect, so that earlier runs keep their identity.
         if self.train.shards == 1 {
             config.retain(|key, _| !key.starts_with("train."));
         }
@@ -313,11 +314,11 @@ impl Config {
         Identity { model: self.model.name().to_owned(), gene_table: gene_table.to_owned(), config }
     }
 
-    /// The settings that decide what a step costs and differ from the model's defaults on a cell, by key. Two measurements that
-    /// differ in one of them are not of the same thing.
+    /// Returns the settings, by key, that affect the cost of a step and differ from the model's defaults on a cell.
+    /// Measurements that differ in one of them are not comparable.
     pub fn conditions(&self, cell: &Cell) -> Result<BTreeMap<String, String>> {
-        // What a step costs does not depend on when the run ends or on which records it sees; batch, processor and the number
-        // of records are conditions of their own.
+        // The cost of a step does not depend on the length of the run or on its records. Batch, processor and number of records
+        // are separate conditions.
         const ELSEWHERE: [&str; 7] =
             ["seed", "batch", "epochs", "max_steps", "loader.processor", "loader.store", "model.name"];
         let defaults = Self::defaults(&self.model.entry(), cell)?.flat();
@@ -334,12 +335,13 @@ impl Config {
         Ok(settings)
     }
 
-    /// Every setting by its dotted key, as JSON.
+    /// Returns every setting by its dotted key, as JSON.
     fn flat(&self) -> BTreeMap<String, String> {
         flatten(&serde_json::to_value(self).expect("a configuration is plain tables and numbers"))
     }
 
-    /// In what a run differs from another one by more than its seed; nothing for two seeds of one configuration.
+    /// Returns the settings other than the seed in which a run differs from another one; empty for two seeds of one
+    /// configuration.
     pub fn differences_beside_seed(&self, gene_table: &str, other: (&Self, &str)) -> Vec<IdentityDifference> {
         let (other, other_genes) = other;
         let same_seed = Self { seed: other.seed, ..self.clone() };
@@ -352,11 +354,11 @@ impl Config {
     }
 }
 
-/// More than any batch should be cut into.
+/// Largest number of shards.
 const MOST_SHARDS: usize = 1 << 16;
 /// Samples are numbered in 32 bits.
 const MOST_SAMPLES: usize = i32::MAX as usize;
-/// Room that a prefetched batch takes before there is anything in it.
+/// Memory of an empty prefetched batch.
 const PREFETCHED_BYTES: u64 = 4096;
 
 fn within(key: &'static str, value: usize, range: RangeInclusive<usize>, rule: &'static str) -> Result<()> {

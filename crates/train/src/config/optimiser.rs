@@ -39,7 +39,7 @@ pub enum ScheduleKind {
 }
 
 impl Default for OptimiserOptions {
-    /// Those of the published DANGO, except that the schedule is really stepped.
+    /// The settings of the published DANGO, but here the schedule takes effect.
     fn default() -> Self {
         Self {
             learning_rate: 1e-3,
@@ -66,7 +66,7 @@ impl OptimiserOptions {
         self.learning_rate()?;
         self.accumulation()?;
         Plateau::new(self.learning_rate, &self.plateau)?;
-        // A schedule that is not in use may end above the rate that is.
+        // An unused schedule may end above the learning rate.
         Cosine::new(self.learning_rate.max(self.cosine.lowest), &self.cosine)?;
         Ok(())
     }

@@ -19,12 +19,12 @@ pub struct SplitOptions {
     pub test: f64,
     /// Number of samples used; 0 means all.
     pub subset: usize,
-    /// The split's own seed: runs of several seeds are judged on the same records.
+    /// Seed of the split, apart from that of the run: runs with several seeds are evaluated on the same records.
     pub seed: u64,
     /// A fold instead of fractions.
     #[serde(default)]
     pub fold: Fold,
-    /// A split file to take instead of making a split; empty means none. The other keys then describe how it was made.
+    /// A split file to use instead of making a split; empty means none. The other keys then describe how it was made.
     #[serde(default)]
     pub file: String,
 }
@@ -122,7 +122,7 @@ impl SplitOptions {
         Ok(split)
     }
 
-    /// These options with the recipe that a split was made by, and an absolute path of its file: what a run keeps.
+    /// Returns these options with the recipe of a split and the absolute path of its file, as a run stores them.
     #[must_use]
     pub fn resolved(&self, split: &Split) -> Self {
         let mut out = self.with_recipe(split.spec());

@@ -1,7 +1,7 @@
 //! A model being fitted: steps, validation and the state between them.
 //!
-//! A [`Fit`] takes one step at a time and writes no file; [`crate::run::Run`] decides what comes next and keeps what it gives, a
-//! measurement takes steps alone. It reads no clock but the meter's.
+//! A [`Fit`] takes one step at a time and writes no file. [`crate::run::Run`] drives it and stores its results; a measurement
+//! only takes steps. Its only clock is the meter's.
 
 mod report;
 
@@ -28,11 +28,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A model, its optimiser and where training stands.
+/// A model, its optimiser and the state of training.
 pub struct Fit {
     pub(crate) config: Config,
     pub(crate) dataset: Arc<Dataset>,
-    /// The dataset with the scores that are trained on: the dataset itself, or what another run leaves of its scores.
+    /// The dataset with the scores that are trained on: the dataset itself, or a copy with the residuals of another run as
+    /// scores.
     trained_on: Arc<Dataset>,
     /// Predictions of that other run for every sample.
     base: Option<Vec<f64>>,
@@ -53,7 +54,7 @@ pub struct Fit {
     pub(crate) epoch_samples: f64,
     /// Parts of the loss × samples of the epoch so far, by name.
     pub(crate) epoch_parts: BTreeMap<String, f64>,
-    /// The rest of the epoch, once its first batch was loaded.
+    /// The remaining batches of the epoch, if its first batch was loaded.
     pub(crate) batches: Option<EpochBatches>,
 }
 
@@ -102,7 +103,8 @@ impl Fit {
         })
     }
 
-    /// Shares the work of every step with other processes, all of which do the same. Weights and metrics are those of one process.
+    /// Shares the work of every step with other processes, which must make the same calls. Weights and metrics equal those of
+    /// one process.
     pub fn on_ranks(mut self, ranks: Ranks) -> Result<Self> {
         self.sharding = Sharding::new(self.config.train.shards, self.config.train.gather_every, ranks)?;
         Ok(self)
@@ -113,9 +115,8 @@ impl Fit {
         &self.sharding.ranks
     }
 
-    /// Trains on what is left of the scores when `base`, a prediction for every sample, is taken off them. Predictions and the
-    /// validation are of the sum.
-    pub fn on_residuals(mut self, base: Vec<f64>) -> Result<Self> {
+    /// Trains on the scores minus `base`, a prediction for every sample. Predictions and validation are about the sum.
+    pub(crate) fn on_residuals(mut self, base: Vec<f64>) -> Result<Self> {
         let scores = self.dataset.samples.scores().iter().zip(&base).map(|(score, base)| score - base);
         let samples = self.dataset.samples.clone().with_scores(scores.collect());
         let labels = samples.label_stats(self.split.rows(Part::Train));
@@ -126,9 +127,9 @@ impl Fit {
         Ok(self)
     }
 
-    /// Puts factors into the model's gene table, as large as its initial values are, as many as there is room for; genes without
-    /// factors keep theirs. Whether the model has such a table.
-    pub fn start_from(&mut self, factors: &GeneFactors) -> bool {
+    /// Writes factors into the model's gene table, scaled to the size of its initial values, as many as fit. Genes without
+    /// factors keep their initial values. Returns whether the model has such a table.
+    pub(crate) fn start_from(&mut self, factors: &GeneFactors) -> bool {
         let Some(name) = self.model.gene_table() else { return false };
         let parameters = self.model.parameters_mut();
         let index = (0..parameters.len()).find(|&index| parameters.get(index).name() == name);
@@ -165,12 +166,13 @@ impl Fit {
         self
     }
 
-    /// Statistics of the scores that it is fitted to.
+    /// Returns the statistics of the scores that it is fitted to.
     pub fn labels(&self) -> LabelStats {
         self.labels
     }
 
-    /// Predictions of the run whose residuals it is fitted to, one for every sample; `None` if it is fitted to the scores.
+    /// Returns the predictions of the run whose residuals it is fitted to, one for every sample; `None` if it is fitted to the
+    /// scores.
     pub fn base(&self) -> Option<&[f64]> {
         self.base.as_deref()
     }
@@ -260,22 +262,22 @@ impl Fit {
         Ok(Some(Taken { outcome, samples: loaded.batch().len() }))
     }
 
-    /// Bytes of the model's buffers and of those that kernels share.
+    /// Returns the bytes of the model's buffers and of those that kernels share.
     pub fn buffer_bytes(&self) -> u64 {
         (self.model.parameters().allocated_bytes() + f32::pool().allocated_bytes()) as u64
     }
 
-    /// Whether the loss couples the samples of a batch.
+    /// Returns whether the loss couples the samples of a batch.
     pub fn couples_samples(&self) -> bool {
         self.model.couples_samples()
     }
 
-    /// Whether patience has ended the training.
+    /// Returns whether early stopping has ended the training.
     pub(crate) fn is_out_of_patience(&self) -> bool {
         self.stopping.is_some_and(|stopping| stopping.is_exhausted())
     }
 
-    /// Whether the optimiser has used all gradients. Inside a group of accumulated batches they are part of the state.
+    /// Returns whether the optimiser has used all gradients. Inside a group of accumulated batches they are part of the state.
     pub(crate) fn is_between_groups(&self) -> bool {
         self.position.batch.is_multiple_of(self.accumulation.batches_at(self.position.epoch))
             || self.position.batch as usize == self.batch_count()
@@ -290,8 +292,8 @@ impl Fit {
         (self.position.epoch, self.position.batch) = ((step / batches) as u32, (step % batches) as u32);
     }
 
-    /// Takes batches in a mode until step `until`, over as many epochs as that needs: what a profile measures. Nothing is
-    /// validated. `on_step` may break off after a step; on several ranks all must do so after the same one.
+    /// Takes batches in a mode until step `until`, across epochs and without validation, for a profile. `on_step` may stop it
+    /// after a step; on several ranks all must stop after the same one.
     pub fn measure_steps(
         &mut self,
         mode: Mode,
@@ -317,8 +319,8 @@ impl Fit {
         self.batches = None;
     }
 
-    /// Returns the results of the epoch so far, and the metrics of these predictions for the validation part. A model that predicts anything but
-    /// numbers has diverged.
+    /// Returns the results of the epoch so far, and the metrics of these predictions for the validation part. A prediction that
+    /// is not finite means that the model has diverged.
     pub fn report(&self, predictions: &[f64]) -> Result<EpochReport> {
         let rows = self.split.rows(Part::Val);
         let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
@@ -338,7 +340,7 @@ impl Fit {
     }
 
     /// Refuses a state with a number that is not finite: a run could not be resumed from it.
-    pub fn check_finite(&self) -> Result<()> {
+    pub(crate) fn check_finite(&self) -> Result<()> {
         let is_broken = |values: &[f32]| values.iter().any(|value| !value.is_finite());
         let moments = &self.trainer.optimiser.moments;
         for (index, (weight, moments)) in self.weights().iter().zip(moments).enumerate() {
@@ -386,14 +388,14 @@ impl Fit {
         progress
     }
 
-    /// The predictions for a part, in the order of its rows and in the scores' own units.
+    /// Returns the predictions for a part, in the order of its rows and in the units of the scores.
     pub fn predict(&self, part: Part) -> Vec<f64> {
         self.predict_until(part, &|| false).unwrap_or_default()
     }
 
     /// Predicts a part on this process alone, until `wants_stop` returns true: then `None`. It is called before every batch of
     /// `run.predict_batch` samples.
-    pub fn predict_until(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
+    pub(crate) fn predict_until(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
         let mut predictions = Vec::new();
         while predictions.len() < self.split.rows(part).len() {
             if wants_stop() {
@@ -420,7 +422,7 @@ impl Fit {
         Ok(predictions.len() < self.split.rows(part).len())
     }
 
-    /// The predictions of one batch of a part.
+    /// Returns the predictions of one batch of a part.
     fn predict_batch(&self, part: Part, from: usize) -> Vec<f64> {
         let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
         let rows = &rows[from.min(rows.len())..rows.len().min(from.saturating_add(batch))];
@@ -511,12 +513,12 @@ pub(crate) fn predict_sets<'s>(
     predictions
 }
 
-/// The error of scores that a model cannot be fitted to.
+/// Returns the error of scores that a model cannot be fitted to.
 pub(crate) fn constant_scores() -> Error {
     Error::request("the training scores are all equal: there is nothing to learn")
 }
 
-/// Models compute in `f32`: a score beyond its range could be neither fitted nor judged.
+/// Models compute in `f32`: a score beyond its range could be neither fitted nor evaluated.
 fn check_scores(dataset: &Dataset, split: &Split) -> Result<()> {
     for row in Part::ALL.into_iter().flat_map(|part| split.rows(part)) {
         let score = dataset.samples.scores()[*row as usize];

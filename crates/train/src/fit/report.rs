@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
-    /// Batches trained on since the start: the step that metrics name.
+    /// Batches trained on since the start; the key `step` of metrics.
     pub step: u64,
     /// Steps of the optimiser: the t of `AdamW`.
     pub optimiser_step: u64,

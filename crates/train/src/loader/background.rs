@@ -33,7 +33,7 @@ pub(super) struct Background {
 struct LoaderState {
     loader: Loader,
     order: Vec<u32>,
-    /// The next batch that no worker prepares yet.
+    /// Index of the next batch to prepare.
     next: AtomicUsize,
     /// Batches that wait for the consumer.
     waiting: AtomicUsize,
@@ -66,7 +66,7 @@ impl Background {
         Self { shared, workers, to_workers: Some(to_workers), ready, early: BTreeMap::new(), lent: None }
     }
 
-    /// Waits for a batch, and hands the memory of the one before back to the workers.
+    /// Waits for a batch, and returns the memory of the previous one to the workers.
     pub(super) fn take(&mut self, wanted: usize, recorder: &Recorder) -> Result<&mut LoadedBatch, Error> {
         if let (Some(lent), Some(to_workers)) = (self.lent.take(), &self.to_workers) {
             to_workers.send(lent).ok();
@@ -80,7 +80,7 @@ impl Background {
             match self.ready.recv() {
                 Ok(Ok(loaded)) => self.early.insert(loaded.item, Ok(loaded)),
                 Ok(Err((index, error))) => self.early.insert(index, Err(error)),
-                // Workers outlive the epoch's batches; were they all gone, this batch would never come.
+                // Workers outlive the epoch's batches. Without any, this batch would never arrive.
                 Err(mpsc::RecvError) => return Err(batch_panicked(wanted)),
             };
         };
@@ -92,8 +92,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Workers end when there is nothing left to make. Not the largest number: counting on from there would begin the
-        // epoch again.
+        // Workers end when no batch is left. Not the largest number, which would overflow to the start of the epoch.
         self.shared.next.store(self.shared.loader.item_count(), Ordering::Relaxed);
         self.to_workers = None;
         for worker in self.workers.drain(..) {
@@ -107,14 +106,14 @@ impl LoaderState {
     fn work(&self, to_consumer: &Sender<Made>) {
         loop {
             // The lock orders the taking: the worker that gets a free batch also gets the next index, so the batch that the
-            // consumer needs next is always being made and waiting cannot become for ever.
+            // consumer needs next is always in preparation, which rules out a deadlock.
             let taken = self.free.lock().ok().and_then(|free| {
                 let loaded = free.recv().ok()?;
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
                 (index < self.loader.item_count()).then_some((loaded, index))
             });
             let Some((mut loaded, index)) = taken else { return };
-            // A panic must reach the consumer as an error: it would wait for this batch for ever.
+            // A panic must reach the consumer as an error, otherwise it would wait for this batch forever.
             let prepare = || self.loader.prepare(&self.order, index, &mut loaded);
             let made = panic::catch_unwind(AssertUnwindSafe(prepare))
                 .unwrap_or_else(|_| Err(batch_panicked(index)))

@@ -12,12 +12,13 @@ pub enum RowOrder {
     /// At random.
     #[default]
     Shuffled,
-    /// At random in runs of one query (the genes that a screen deletes in all strains of a plate): samples of a batch then share deleted genes,
-    /// which a model that computes what they share once turns into speed, and depend on each other more than samples drawn at random.
+    /// Runs of samples of one query (the genes that a screen deletes in all strains of a plate), in random order. Samples of a
+    /// batch then share deleted genes: models that compute shared rows once are faster, and samples are less independent.
     ByQuery,
 }
 
-/// Orders rows that were shuffled in runs of at most `run` of one query, the runs at random. Rows without a query are runs of their own.
+/// Groups shuffled rows into runs of at most `run` rows of one query, in random order. Rows without a query are runs of their
+/// own.
 pub(super) fn by_query(samples: &Samples, shuffled: &[u32], run: usize, rng: &mut Rng) -> Vec<u32> {
     let mut queries: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
     let mut runs: Vec<Vec<u32>> = Vec::new();

@@ -3,19 +3,19 @@
 use knockout_data::screen::Samples;
 use std::ops::Range;
 
-/// How batches are cut, and which of the shards one process loads.
+/// The division of batches into shards, and the shards that one process loads.
 ///
-/// A batch of n samples is cut into `count` runs of samples in order, the first `n mod count` of them one longer than the others: the
-/// cuts depend on the batch alone, so that it does not matter how many processes there are.
+/// A batch of n samples is cut into `count` runs of samples in order, the first `n mod count` of them one longer than the
+/// others: the division depends on the batch alone, not on the number of processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shards {
     count: usize,
     owned: Range<usize>,
 }
 
-/// A shard and where it lies in its batch.
+/// A shard and its position in the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ShardPlace {
+pub struct ShardPosition {
     /// Zero-based shard.
     pub shard: usize,
     /// Samples of the batch before it.
@@ -24,7 +24,7 @@ pub struct ShardPlace {
     pub first_member: usize,
     /// Samples of the whole batch.
     pub batch_samples: usize,
-    /// Those of them that have a score; counted where there are several shards.
+    /// Samples that have a score; counted only if there are several shards.
     pub batch_scored: usize,
 }
 
@@ -34,8 +34,8 @@ impl Shards {
         Self { count: 1, owned: 0..1 }
     }
 
-    /// The shards that one of `world` processes loads of batches cut into `count`. A `count` of 0 means 1, and a process that there is none
-    /// for loads none.
+    /// The shards that one of `world` processes loads of batches cut into `count`. A `count` of 0 means 1, and surplus
+    /// processes load none.
     pub fn of_rank(count: usize, rank: usize, world: usize) -> Self {
         let (count, world) = (count.max(1), world.max(1));
         Self { count, owned: rank * count / world..(rank + 1) * count / world }
@@ -59,14 +59,14 @@ impl Shards {
     }
 
     /// The position of a shard in a batch, which is given by its rows of the dataset.
-    pub(super) fn place(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPlace {
+    pub(super) fn position(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPosition {
         if self.count == 1 {
             // A whole batch takes microseconds to load.
-            return ShardPlace { batch_samples: batch.len(), ..ShardPlace::default() };
+            return ShardPosition { batch_samples: batch.len(), ..ShardPosition::default() };
         }
         let first_sample = self.rows(batch.len(), shard).start;
         let is_scored = |row: &&u32| !samples.scores()[**row as usize].is_nan();
-        ShardPlace {
+        ShardPosition {
             shard,
             first_sample,
             first_member: batch[..first_sample].iter().map(|&row| samples.genes(row as usize).len()).sum(),

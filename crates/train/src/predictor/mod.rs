@@ -67,7 +67,7 @@ impl Predictor {
     }
 
     /// Creates a predictor from a checkpoint of a run whose folder has copies of its base runs.
-    pub fn with_base_folder(
+    pub(crate) fn with_base_folder(
         checkpoint: &Checkpoint,
         cell: &Cell,
         models: &[ModelEntry],
@@ -93,8 +93,7 @@ impl Predictor {
         cell: &Cell,
         base_runs: &BaseRuns,
     ) -> Result<Self> {
-        let no_weights =
-            || Error::damage("the checkpoint does not say how the runs of its stack are weighted");
+        let no_weights = || Error::damage("the checkpoint lacks the weights of the runs of its stack");
         let base = base_runs.predictor(RESIDUALS_OF, cell)?;
         self.added.others.extend(base.map(|base| (1.0, base)));
         if !config.from.with.is_empty() {
@@ -133,12 +132,12 @@ impl Predictor {
         Ok(Self { trained, labels, gene_count, prior_knowledge: Vec::new(), added: SumWeights::NOTHING })
     }
 
-    /// Predictions in the scores' own units, one for each set of deleted genes.
+    /// Returns predictions in the units of the scores, one for each set of deleted genes.
     pub fn predict(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>> {
         self.predict_with_progress(sets, &|| ())
     }
 
-    /// As [`Self::predict`]; `on_batch` is called before every batch of a network, which may take seconds.
+    /// Like [`Self::predict`]; `on_batch` is called before every batch of a network, which may take seconds.
     pub fn predict_with_progress(&self, sets: GeneSetsRef<'_>, on_batch: &dyn Fn()) -> Result<Vec<f64>> {
         let own = self.own_predictions(sets, on_batch)?;
         if !self.builds_on_others() {
@@ -153,7 +152,7 @@ impl Predictor {
         Ok(sums)
     }
 
-    /// Predictions of the model without the runs that it builds on.
+    /// Returns the predictions of the model without the runs that it builds on.
     pub fn predict_alone(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>> {
         self.own_predictions(sets, &|| ())
     }
@@ -194,10 +193,10 @@ impl Predictor {
         self.prior_knowledge.iter().cloned().chain(of_others).collect()
     }
 
-    /// The standard deviation of a new measurement around each prediction, where the model has one.
+    /// Returns the standard deviation of a new measurement around each prediction, if the model estimates it.
     pub fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         match &self.trained {
-            // The deviations of a part are not those of a sum.
+            // The standard deviations of one model do not apply to a sum of models.
             _ if self.builds_on_others() => None,
             FittedModel::Network { .. } => None,
             FittedModel::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
@@ -220,7 +219,7 @@ impl Predictor {
         }
     }
 
-    /// Statistics of the scores that the model was trained on.
+    /// Returns the statistics of the scores that the model was trained on.
     pub fn labels(&self) -> LabelStats {
         self.labels
     }
@@ -249,7 +248,7 @@ pub(crate) fn stacked_weight(index: usize) -> String {
     format!("with.weight.{index}")
 }
 
-/// Sets in the order that solved models expect.
+/// Returns sets in the order that solved models expect.
 fn with_ascending<T>(sets: GeneSetsRef<'_>, answer: impl FnOnce(GeneSetsRef<'_>) -> T) -> T {
     if sets.iter().all(<[u32]>::is_sorted) { answer(sets) } else { answer(sets.sorted().view()) }
 }

@@ -1,7 +1,7 @@
 //! The start of a run: its context and its folder.
 
 use super::description::SPLIT_FILE;
-use super::folder::{RunFolder, Start};
+use super::folder::{NewRunFiles, RunFolder};
 use super::manifest::{Inputs, RunManifest};
 use crate::config::{Config, SplitOptions};
 use crate::predictor::BaseRuns;
@@ -120,7 +120,7 @@ pub(super) fn start_folder(
 ) -> Result<RunFolder> {
     let dataset_folder =
         std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
-    // Written down with other letters it would not be found again.
+    // A manifest cannot store a path that is not UTF-8.
     let Some(dataset_folder) = dataset_folder.to_str() else {
         return Err(Error::request(format!(
             "the path {} is not UTF-8, and a run could not find its dataset again; rename it",
@@ -145,7 +145,8 @@ pub(super) fn start_folder(
         adopted.check(split)?;
         manifest.conditions.insert(ADOPTED_ROWS.to_owned(), adopted.condition());
     }
-    let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
+    let start =
+        NewRunFiles { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
     RunFolder::create_with(folder, start, |staged| {
         base_runs.copy_to(staged)?;
         staged.write_new(SPLIT_FILE, split.encode(&dataset.manifest)?)

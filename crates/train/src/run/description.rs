@@ -19,7 +19,7 @@ pub(crate) const SPLIT_FILE: &str = "split.parquet";
 #[derive(Debug)]
 pub struct RunDescription {
     folder: Folder,
-    /// Where the dataset is now, if not where it was.
+    /// Folder of the dataset, if it was moved.
     dataset_now: Option<PathBuf>,
     /// Where and with what it was started.
     pub manifest: RunManifest,
@@ -28,7 +28,7 @@ pub struct RunDescription {
 }
 
 impl RunDescription {
-    /// Reads a run's description, with overrides that do not touch its numbers. Its model is one of `models`.
+    /// Reads a run's description, with overrides that do not change its results. Its model is one of `models`.
     pub fn read<S: AsRef<str>>(
         folder: impl Into<Folder>,
         overrides: &[S],
@@ -44,7 +44,7 @@ impl RunDescription {
                 .caused_by(error)
         })?;
         let changed = config.with(overrides)?;
-        // What a run is was decided when it began, whether or not it has a checkpoint yet.
+        // The identity of a run is fixed at its start, with or without a checkpoint.
         let genes = &manifest.inputs.gene_table;
         let differences = config.identity(genes).differences(&changed.identity(genes));
         if !differences.is_empty() {
@@ -73,12 +73,12 @@ impl RunDescription {
         self
     }
 
-    /// Where the dataset is: as told, or where it was when the run began.
+    /// Returns the folder of the dataset: the given one, or that at the start of the run.
     pub fn dataset_folder(&self) -> Result<&Path> {
         let then = self.manifest.conditions.get("dataset_folder").map(Path::new);
         self.dataset_now.as_deref().or(then).ok_or_else(|| {
             let manifest = self.folder().join("manifest.json");
-            Error::request(format!("{} does not say where its dataset is", manifest.display()))
+            Error::request(format!("{} lacks the path of its dataset", manifest.display()))
         })
     }
 
@@ -88,7 +88,7 @@ impl RunDescription {
         if self.dataset_now.is_none() && !folder.exists() {
             let (dataset, run) = (folder.display(), self.folder().display());
             return Err(Error::request(format!(
-                "{dataset} is gone, on which {run} was trained; say where the dataset is now with --data DIR"
+                "{dataset} is gone, on which {run} was trained; pass its present folder with --data DIR"
             )));
         }
         let dataset = Dataset::open(folder)?;
@@ -100,27 +100,28 @@ impl RunDescription {
         Ok((Arc::new(dataset), Arc::new(split)))
     }
 
-    /// The split that the run is trained by, of its dataset.
+    /// Returns the run's split of its dataset.
     pub fn split_of(&self, dataset: &Dataset) -> Result<Split> {
         match self.split_file() {
             None => self.config.split.apply(dataset),
-            // The run's own copy: the file that it was given may be gone or changed.
+            // The copy in the run's folder: the original file may be gone or changed.
             Some(file) => {
                 Split::decode(self.folder.read(file)?, &dataset.manifest).in_file(self.folder().join(file))
             }
         }
     }
 
-    /// The run's own copy of its split in its folder, where it was given one that no recipe makes again.
+    /// Returns the path of the split's copy in the run's folder, if no recipe reproduces the split.
     pub fn split_file(&self) -> Option<&'static Path> {
         (!self.config.split.file.is_empty()).then_some(Path::new(SPLIT_FILE))
     }
 
-    /// A predictor of one of its checkpoints. Those of earlier versions do not describe their model; the run does.
+    /// Returns a predictor of one of its checkpoints. Those of earlier versions lack the description of the model, which is
+    /// then taken from the run.
     pub fn predictor(&self, checkpoint: &Checkpoint, dataset: &Dataset, split: &Split) -> Result<Predictor> {
         let here = self.config.identity(&dataset.cell.genes().hash().to_hex());
         checkpoint.state.identity.check(&here)?;
-        // Of what the model was trained on, which may be what another run leaves of the scores.
+        // Statistics of the training targets, which may be the residuals of another run.
         let labels = match &checkpoint.state.card {
             Some(card) => Some(card.labels()),
             None => dataset.samples.label_stats(split.rows(Part::Train)),
@@ -132,7 +133,7 @@ impl RunDescription {
     }
 }
 
-/// The error of a dataset that a run was not trained on.
+/// Returns the error of a dataset that a run was not trained on.
 pub fn other_dataset(dataset: &Path, run: &Path) -> Error {
     let (dataset, run) = (dataset.display(), run.display());
     Error::request(format!("{dataset} is not the dataset that {run} was trained on (its contents differ)"))

@@ -7,7 +7,7 @@ use crate::fit::Fit;
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
 
-/// A run's folder, claimed by this process, with everything that is written into it.
+/// The locked folder of a run, with the files that are written into it.
 pub(super) struct RunFiles {
     /// Held for its lock.
     _folder: RunFolder,

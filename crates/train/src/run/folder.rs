@@ -12,7 +12,7 @@
 //!     log.txt                   messages of the run
 //! ```
 //!
-//! A run directory appears whole and is never overwritten; one process writes it at a time. The module does not depend on
+//! A run directory appears complete and is never overwritten; one process writes it at a time. The module does not depend on
 //! models: a configuration is text, a metric is a JSON value.
 
 use super::{EventWriter, MetricsLog, Resumed, RunManifest};
@@ -36,7 +36,7 @@ fn unopened(folder: &Path) -> impl FnOnce(Error) -> Error {
     at("open run", folder)
 }
 
-/// The error of a folder that is not a run directory.
+/// Returns the error of a folder that is not a run directory.
 fn not_a_run(folder: &Path, missing: &str) -> Error {
     let reason = format!("it is not a run directory: there is no {missing}");
     unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
@@ -44,7 +44,7 @@ fn not_a_run(folder: &Path, missing: &str) -> Error {
 
 /// The contents of a new run directory.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct NewRunFiles<'a> {
     /// The resolved configuration, as TOML.
     pub config: &'a str,
     /// Overrides of the command line.
@@ -62,22 +62,22 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes a run directory; its parents are made as needed.
+    /// Creates a run directory and its missing parents.
     ///
-    /// It appears whole or not at all. A name that exists is refused, whatever it is.
-    pub fn create(folder: impl Into<Folder>, start: Start<'_>) -> Result<Self> {
+    /// It appears complete or not at all. An existing path is rejected, whatever it is.
+    pub fn create(folder: impl Into<Folder>, start: NewRunFiles<'_>) -> Result<Self> {
         Self::create_with(folder, start, |_| Ok(()))
     }
 
-    /// As [`Self::create`]; `fill` writes more files into the folder before it appears.
-    pub fn create_with(
+    /// Like [`Self::create`]; `fill` writes more files into the folder before it appears.
+    pub(crate) fn create_with(
         folder: impl Into<Folder>,
-        start: Start<'_>,
+        start: NewRunFiles<'_>,
         fill: impl FnOnce(&Folder) -> Result<()>,
     ) -> Result<Self> {
         let folder = folder.into();
         let failed = |error: Error| {
-            // The second where two begin a run of one name.
+            // Two processes may create a run of the same name; the second one fails.
             let exists = matches!(
                 error.io_kind(),
                 Some(io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
@@ -115,7 +115,7 @@ impl RunFolder {
             }
         }
         let opened = || unopened(folder.path());
-        // Refused here if it leads elsewhere, before anything is computed.
+        // A link is rejected here, before anything is computed.
         folder.below(CHECKPOINTS).entries().map_err(opened())?;
         let reason = "another process is training in it; wait for it to end or stop it first";
         let lock = folder.lock().map_err(opened())?.ok_or_else(|| opened()(Error::request(reason)))?;
@@ -160,7 +160,7 @@ impl RunFolder {
     }
 
     /// Reads the resolved configuration of a run, as TOML; also of one that is being written.
-    pub fn read_config(folder: impl Into<Folder>) -> Result<String> {
+    pub(crate) fn read_config(folder: impl Into<Folder>) -> Result<String> {
         let folder = folder.into();
         String::from_utf8(folder.read(CONFIG)?).map_err(|error| {
             Error::damage("it is not UTF-8").in_file(folder.path().join(CONFIG)).caused_by(error)
@@ -182,7 +182,7 @@ impl RunFolder {
         self.folder.append(LOG)
     }
 
-    /// The metrics of a run from where a checkpoint left them; what was written after it is cut off.
+    /// Opens the metrics of a run at the position of a checkpoint, and removes later lines.
     ///
     /// A run without a checkpoint starts at [`LogPosition::START`].
     pub fn metrics(&self, from: LogPosition) -> Result<(MetricsLog, Resumed)> {
@@ -221,8 +221,8 @@ mod tests {
         }
     }
 
-    fn start(manifest: &RunManifest) -> Start<'_> {
-        Start { config: "[model]\nlayers = 2\n", overrides: &[], manifest }
+    fn start(manifest: &RunManifest) -> NewRunFiles<'_> {
+        NewRunFiles { config: "[model]\nlayers = 2\n", overrides: &[], manifest }
     }
 
     #[test]
@@ -230,7 +230,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs/first");
         let overrides = ["model.layers=2".to_owned(), "train.epochs=3".to_owned()];
-        let run = RunFolder::create(&path, Start { overrides: &overrides, ..start(&manifest()) }).unwrap();
+        let run =
+            RunFolder::create(&path, NewRunFiles { overrides: &overrides, ..start(&manifest()) }).unwrap();
         assert_eq!(RunFolder::read_config(run.folder()).unwrap(), "[model]\nlayers = 2\n");
         drop(run);
         let run = RunFolder::open(&path).unwrap();

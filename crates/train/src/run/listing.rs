@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Folders below the one that is searched.
+/// Depth of the search below the given folder.
 const DEPTH: usize = 6;
 
 /// How far a run is.
@@ -61,7 +61,7 @@ pub struct RunSummary {
     pub best_epoch: Option<u32>,
     /// Least validation MSE.
     pub best_mse: Option<f64>,
-    /// CPU time of training and validation; nothing where the run was made before times were kept.
+    /// CPU time of training and validation; `None` in runs of versions that did not record it.
     pub cpu_seconds: Option<f64>,
     /// Wall time of the same.
     pub wall_seconds: Option<f64>,
@@ -89,7 +89,7 @@ pub struct RunList {
 }
 
 impl RunList {
-    /// Finds the runs in a folder, or the one that it is.
+    /// Finds the runs in a folder, which may be a run itself.
     pub fn find(folder: &Path) -> Result<Self> {
         let mut list = Self::default();
         list.search(folder, DEPTH).map_err(at("search", folder))?;
@@ -113,7 +113,7 @@ impl RunList {
             }
         }
         folders.sort();
-        // A folder that this user may not read is not one of theirs.
+        // Folders that this user may not read are skipped.
         folders.iter().filter(|_| depth > 0).for_each(|folder| {
             self.search(folder, depth - 1).ok();
         });
@@ -136,7 +136,7 @@ impl RunSummary {
         let mut settings = BTreeMap::new();
         add_settings(&mut settings, "", config);
         let name = settings.get("model.name").cloned().unwrap_or_default();
-        // Of a model that is solved there is one line, and it is the end; the common defaults of steps mean nothing to it.
+        // A solved model has one line, written at its end; the default number of epochs does not apply to it.
         let is_solved = MODELS.iter().any(|entry| entry.is_solved && entry.name == name);
         if is_solved {
             let means_nothing = |key: &str| {
@@ -182,14 +182,14 @@ impl RunSummary {
             seed: manifest.seed,
             state: match last {
                 _ if Folder::at(folder).is_locked() => RunState::Training,
-                // Stopped in its first epoch, but not for nothing.
+                // Stopped in its first epoch, with a state to resume from.
                 None if has_state(folder) => RunState::Unfinished,
                 None => RunState::Empty,
                 Some(_) if is_done => RunState::Done,
                 Some(_) => RunState::Unfinished,
             },
             epochs: last.map_or(0, |line| line.epoch + 1),
-            // A run that was resumed for longer has more behind it than it began with.
+            // A run that was resumed with more epochs has more than its configuration states.
             epochs_wanted: number("epochs").map(|epochs| epochs.max(done)),
             steps: last.map_or(0, |line| line.step),
             best_pearson: best.map(|best| best.0),
@@ -204,7 +204,7 @@ impl RunSummary {
         }
     }
 
-    /// Settings in which two runs differ: key, value here, value there.
+    /// Returns the settings in which two runs differ: key, value here, value there.
     pub fn differences(&self, other: &Self) -> Vec<(String, String, String)> {
         let keys = self.settings.keys().chain(other.settings.keys());
         let mut keys: Vec<&String> = keys.collect();
@@ -217,7 +217,7 @@ impl RunSummary {
             .collect()
     }
 
-    /// Whether both are validated on the same records.
+    /// Returns whether both are validated on the same records.
     pub fn is_validated_like(&self, other: &Self) -> bool {
         let split = |run: &Self| {
             let keys = run.settings.iter().filter(|(key, _)| key.starts_with("split."));
@@ -235,7 +235,7 @@ fn has_state(folder: &Path) -> bool {
     last.is_ok_and(|paths| !paths.is_empty()) || Folder::at(folder).has(SOLVING)
 }
 
-/// Every value of a table by its dotted key; words without their quotes.
+/// Adds every value of a table by its dotted key; words without their quotes.
 fn add_settings(out: &mut BTreeMap<String, String>, section: &str, table: &Table) {
     for (key, value) in table {
         match value {

@@ -47,7 +47,7 @@ impl Inputs {
     }
 }
 
-/// The manifest as it is written: with the hashes of the files that a run begins with.
+/// The manifest as stored, with the hashes of the files that are written at the start of a run.
 #[derive(Serialize, Deserialize)]
 struct ManifestDocument<M> {
     #[serde(flatten)]

@@ -1,7 +1,7 @@
 //! `metrics.jsonl`: one JSON object a line, appended as training goes.
 //!
-//! A line is one write, so a killed process leaves whole lines and at most one torn at the end. A checkpoint remembers the
-//! [`LogPosition`] it was taken at; resuming cuts the file back to it, so that no line appears twice.
+//! Each line is one write, so a killed process leaves complete lines and at most one incomplete line at the end. A checkpoint
+//! contains its [`LogPosition`]; resuming truncates the file to it, so that no line appears twice.
 //!
 //! `metrics.seal` is the [`LogPosition`] behind the last complete line, replaced after every line. Readers verify the lines before it and
 //! ignore those after it, which only a kill between the two writes leaves. So every edit of a line is damage. The seal detects
@@ -66,7 +66,8 @@ impl MetricsLine {
     }
 }
 
-/// Time of an epoch. Of one that was interrupted, the time of all sittings, each up to the checkpoint that the next resumed from.
+/// Time of an epoch. For an interrupted epoch, the sum over its sessions, each up to the checkpoint that the next one resumed
+/// from.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EpochTimes {
     /// Wall time of training, checkpoints included, in seconds.
@@ -95,8 +96,8 @@ pub fn read_metrics(folder: impl Into<Folder>) -> Result<Vec<MetricsLine>> {
     read_history(folder).map(|history| history.lines)
 }
 
-/// Reads the metrics of a run and verifies them with their seal. A last line that a killed run left torn or not yet sealed is left out;
-/// any other line that cannot be read is an error that names it.
+/// Reads the metrics of a run and verifies them with their seal. A last line that a killed run left incomplete or not yet
+/// sealed is left out; any other unreadable line is an error that names it.
 pub fn read_history(folder: impl Into<Folder>) -> Result<MetricsHistory> {
     let folder = folder.into();
     let path = folder.path().join(FILE);
@@ -138,7 +139,7 @@ fn read_sealed(folder: &Folder) -> Result<(Vec<u8>, bool, bool)> {
     }
 }
 
-/// Advice of every error of the metrics file.
+/// Next step in every error of the metrics file.
 const ADVICE: &str = "move the file away to resume without its history";
 
 fn damaged(reason: &str) -> Error {
@@ -152,7 +153,7 @@ fn bad_line(line: usize, error: serde_json::Error) -> Error {
 /// Lines that resuming found in the metrics file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resumed {
-    /// Whole lines that were written after the checkpoint and are cut off: they will be written again.
+    /// Complete lines after the checkpoint, which are removed and will be written again.
     pub cut_lines: u64,
     /// Lines before the checkpoint that are missing: the file was moved away.
     pub missing_lines: u64,
@@ -233,8 +234,8 @@ impl MetricsLog {
         self.folder.replace(SEAL, |out| out.write_all(text.as_bytes()))
     }
 
-    /// Appends one line, in one write, and then seals it: after a kill it is there or not (one that is torn or not sealed is left out,
-    /// and cut off on resuming).
+    /// Appends one line, in one write, and then seals it: after a kill it is there or not (an incomplete or unsealed line is
+    /// left out, and removed on resuming).
     pub fn append(&mut self, line: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_vec(line)
             .map_err(|error| at("write", &self.path())(std::io::Error::other(error)))?;

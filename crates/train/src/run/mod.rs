@@ -40,7 +40,7 @@ mod writer;
 pub use context::{AdoptedRows, RunContext, dataset_word, default_folder};
 pub use description::{RunDescription, other_dataset};
 pub use event::{End, Event};
-pub use folder::{RunFolder, Start};
+pub use folder::{NewRunFiles, RunFolder};
 pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, RunManifest};
 pub use metrics::{EpochTimes, MetricsHistory, MetricsLine, MetricsLog, Resumed, read_history, read_metrics};
@@ -190,8 +190,8 @@ impl Run {
         }
     }
 
-    /// Returns the instruction set that a resumed run began with, if this CPU lacks it: its numbers then differ from those it would
-    /// have come to there.
+    /// Returns the instruction set that a resumed run began with, if this CPU lacks it. The results may then differ from those
+    /// on the original CPU.
     pub fn other_instructions(&self) -> Option<&str> {
         match &self.0 {
             RunKind::Training(run) => run.other_instructions(),

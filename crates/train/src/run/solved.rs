@@ -122,7 +122,7 @@ impl Solving {
         let split = Arc::new(config.split.apply(&dataset)?);
         config.split = config.split.resolved(&split);
         let [train, val] = records(&dataset, &split);
-        // Before there is a folder: one without a result would be in the way of the next attempt.
+        // Checked before the folder exists: a folder without a result would block the next attempt.
         Problem::new(&dataset.cell, &train, &val).check()?;
         let base_runs = base_runs::open(&config.from, &dataset, &split)?;
         config.from.weights = base_runs.hashes();
@@ -243,7 +243,7 @@ impl Drop for Solving {
         {
             self.stop();
             drop(events);
-            // A panic of the solver has no one left to report to.
+            // A panic of the solver can no longer be reported.
             thread.join().ok();
         }
     }
@@ -267,7 +267,7 @@ impl SolverRun {
         self.folder.files()
     }
 
-    /// Returns the result of an earlier sitting.
+    /// Returns the result of an earlier session.
     fn finished(&self, checkpoints: &Checkpoints) -> Result<Option<Solved>> {
         let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)? else { return Ok(None) };
         let Some(line) = read_metrics(self.folder())?.pop() else { return Ok(None) };
@@ -313,7 +313,7 @@ impl SolverRun {
         let labels = self.dataset.samples.label_stats(self.split.rows(Part::Train));
         let labels = labels.ok_or_else(constant_scores)?;
         let stacked = self.stack(&*solution, &train, &val)?;
-        // Nothing but this figure of the training part is kept, and ranks of millions of records take memory.
+        // Only this figure of the training part is stored; the ranks for Spearman would need much memory.
         let squares = stacked.train.iter().zip(&train.scores).map(|(fitted, score)| (fitted - score).powi(2));
         let train_mse = squares.sum::<f64>() / train.scores.len() as f64;
         let validation = stacked.validation;
@@ -368,7 +368,7 @@ impl SolverRun {
         checkpoints.save(Slot::BestPearson, &contents)?;
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
-        // Of no use any more; what cannot be removed only takes space.
+        // No longer needed; a failed removal only costs disk space.
         self.folder().remove(SOLVING).ok();
         Ok(saved)
     }

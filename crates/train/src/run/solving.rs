@@ -1,4 +1,4 @@
-//! Progress of a solver, and the state that it saves on its way.
+//! Progress of a solver, and the state that it saves at intervals.
 
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_base::error::{Error, Result};
@@ -20,7 +20,7 @@ pub(super) trait SolveProgress {
     fn step(&mut self, _what: &str, _step: usize) {}
 }
 
-/// Saves the solver's state in a folder of a run, from time to time.
+/// Saves the solver's state in a folder of a run at intervals.
 pub(super) struct SolveCheckpoints<'a> {
     run: &'a Folder,
     /// Relative to the run.

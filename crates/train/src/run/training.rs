@@ -46,7 +46,7 @@ pub(super) struct Training {
     /// Step of the last validation that is complete.
     validated_at: Option<u64>,
     clock: SystemClock,
-    /// Time of earlier sittings on this epoch.
+    /// Time of earlier sessions of this epoch.
     spent_before: EpochSpent,
     /// Wall and CPU time when this epoch (or the rest of it) began, and when its validation did.
     epoch_began: Moment,
@@ -114,7 +114,7 @@ impl Training {
     ) -> Result<Self> {
         let folder = &description.files().clone();
         let run = ranks.is_first().then(|| RunFiles::claim(folder)).transpose()?;
-        // Others look only when nothing is removed any more.
+        // The other ranks open the folder after the cleanup.
         ranks.start()?;
         let other_instructions = other_instructions(&description)?;
         let (dataset, split) = description.open_dataset()?;
@@ -169,7 +169,7 @@ impl Training {
             clock,
             files,
             path: folder.to_owned(),
-            // Times every step for its report and keeps none, so that a long run does not grow.
+            // Times every step for its report and discards the times, so that memory does not grow.
             meter: Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX)),
             save_every: Duration::try_from_secs_f64(fit.config().run.checkpoint_every * 60.0)
                 .unwrap_or(Duration::MAX),
@@ -195,7 +195,7 @@ impl Training {
         &self.path
     }
 
-    /// The step that the run was resumed from, if it was.
+    /// Returns the step that the run was resumed from, if it was.
     pub(super) fn resumed_from(&self) -> Option<u64> {
         self.resumed_from
     }
@@ -204,7 +204,7 @@ impl Training {
         self.files.as_ref().map_or_else(Resumed::default, |files| files.writer.resumed())
     }
 
-    /// Predictions for the validation part by the model as it is now, where its last validation made them.
+    /// Returns the present model's predictions for the validation part, if its last validation computed them.
     pub(super) fn validation_predictions(&self) -> Option<&[f64]> {
         (self.validated_at == Some(self.fit.position().step)).then_some(&self.validation)
     }
@@ -213,8 +213,8 @@ impl Training {
         self.last_saved.as_ref()
     }
 
-    /// The instruction set that a resumed run was begun with, where this CPU lacks it: its numbers are not those that it would have
-    /// come to there.
+    /// Returns the instruction set that a resumed run began with, if this CPU lacks it. The results may then differ from those
+    /// on the original CPU.
     pub(super) fn other_instructions(&self) -> Option<&str> {
         self.other_instructions.as_deref()
     }
@@ -224,20 +224,20 @@ impl Training {
         self.stop_requested = true;
     }
 
-    /// Ends as after [`Self::stop`] as soon as `wants_stop` says so. It is asked after every step and, while validating, after every
-    /// batch of predictions.
+    /// Ends as after [`Self::stop`] as soon as `wants_stop` returns true. It is called after every step and, while validating,
+    /// after every batch of predictions.
     pub(super) fn stop_when(&mut self, wants_stop: StopWhen) {
         self.wants_stop = wants_stop;
     }
 
-    /// Whether any rank is to stop; all of them ask at the same moments.
+    /// Logical OR of the stop requests of all ranks, which must call it at the same points.
     fn is_stopping(&self) -> Result<bool> {
         self.fit.ranks().any(self.stop_requested || (self.wants_stop)())
     }
 
-    /// Takes over weights that were trained elsewhere, as the outcome of one epoch: they are validated, the epoch's line is written and
-    /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. `None` if [`Self::stop_when`]
-    /// said so meanwhile: then nothing was written.
+    /// Adopts weights that were trained elsewhere, as the result of one epoch: they are validated, the epoch's line is written
+    /// and the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. Returns `None` if
+    /// [`Self::stop_when`] ended it: then nothing was written.
     ///
     /// For a run that has just started: training continues from these weights with a fresh optimiser.
     pub(super) fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>> {
@@ -257,7 +257,7 @@ impl Training {
         Ok(Some(line))
     }
 
-    /// Does what comes next, up to something to tell.
+    /// Advances to the next event.
     fn advance(&mut self) -> Result<Option<Event>> {
         loop {
             match self.stage {
@@ -325,8 +325,8 @@ impl Training {
         let spent = self.spent_until(began);
         let times = self.epoch_times(began);
         if let Some(end) = end {
-            // In the middle of an epoch, where only the limit of this sitting ends it: neither the schedules nor the best states may
-            // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
+            // In the middle of an epoch, only the limit of steps ends the run. This validation affects neither the schedules
+            // nor the best states. Its line comes after the checkpoint, so resuming removes it.
             self.save(Slot::Last, spent)?;
             self.stage = Stage::End(end);
             return Ok(Event::Epoch(self.write_epoch(&report, times)?));
@@ -347,7 +347,7 @@ impl Training {
         Ok(Event::Epoch(line))
     }
 
-    /// Returns the time spent on training this epoch up to a moment, in all sittings.
+    /// Returns the time spent on training this epoch up to a moment, in all sessions.
     fn spent_until(&self, moment: Moment) -> EpochSpent {
         let before = self.spent_before;
         let [wall, cpu] = moment.since(self.epoch_began);
@@ -358,7 +358,7 @@ impl Training {
         }
     }
 
-    /// Times of the epoch that ends now, whose validation began then; the next one begins.
+    /// Returns the times of the epoch that ends now, given the start of its validation, and begins the next one.
     fn epoch_times(&mut self, validation_began: Moment) -> EpochTimes {
         let spent = self.spent_until(validation_began);
         let now = Moment::now(&self.clock);
@@ -411,7 +411,8 @@ fn agree(fit: &Fit) -> Result<()> {
     Ok(())
 }
 
-/// The instruction set that a run was begun with, where it is another than here and this CPU lacks it; an error if it could be used.
+/// Returns the instruction set that a run began with, if it differs from the present one and this CPU lacks it; an error if it
+/// could be used.
 fn other_instructions(run: &RunDescription) -> Result<Option<String>> {
     let here = Isa::current();
     let began = run.manifest.conditions.get("instructions").filter(|began| *began != here.name());

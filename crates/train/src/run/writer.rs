@@ -102,7 +102,7 @@ impl RunWriter {
         ))
     }
 
-    /// Where the metrics file ends now, safe from a power cut: part of every checkpoint.
+    /// Returns the durable end of the metrics file, which every checkpoint stores.
     pub(super) fn position(&mut self) -> Result<LogPosition> {
         self.metrics.sync()
     }

@@ -5,7 +5,7 @@ use knockout_base::error::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Batches per step from an epoch on: the largest epoch that has come decides; 1 before the first.
+/// Batches per step from an epoch on. The last entry whose epoch has begun applies; 1 before the first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Accumulation {
     steps: BTreeMap<u32, u32>,
@@ -40,11 +40,11 @@ impl Accumulation {
     }
 
     /// Batches per step in an epoch.
-    pub fn batches_at(&self, epoch: u32) -> u32 {
+    pub(crate) fn batches_at(&self, epoch: u32) -> u32 {
         self.steps.range(..=epoch).next_back().map_or(1, |(_, &batches)| batches)
     }
 
-    /// The group of a batch (from 0) of an epoch that has `batches` in all.
+    /// Returns the group of a batch (from 0) of an epoch that has `batches` in all.
     pub fn group(&self, epoch: u32, batch: u32, batches: u32) -> AccumulationGroup {
         let full = self.batches_at(epoch);
         let start = batch / full * full;

@@ -75,7 +75,7 @@ pub struct Cosine {
 }
 
 impl Cosine {
-    /// Before epoch 0; `highest` is the rate at the top of the first cycle.
+    /// Creates the schedule before epoch 0; `highest` is the rate at the top of the first cycle.
     pub fn new(highest: f64, options: &CosineOptions) -> Result<Self> {
         let CosineOptions { first_cycle, cycle_factor, lowest, warmup, gamma } = *options;
         let first_epoch = FirstEpoch::default();
@@ -107,7 +107,7 @@ impl Cosine {
         if self.in_cycle >= self.length {
             refuse("in_cycle", self.in_cycle, "it must be within the cycle")?;
         }
-        // A gamma above 1 leaves the floats after many cycles.
+        // With a gamma above 1 the rate overflows after many cycles.
         not_negative("rate", self.rate())
     }
 

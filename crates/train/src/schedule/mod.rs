@@ -1,7 +1,7 @@
 //! Schedules over epochs: the learning rate, the number of accumulated batches, whether to continue.
 //!
-//! Every schedule is a value: it can be saved in the middle of a run and resumed exactly. None knows the optimiser, the
-//! loader or the clock.
+//! Every schedule is a value: it can be saved in the middle of a run and resumed exactly. It depends on neither the optimiser,
+//! the loader nor the clock.
 
 mod accumulation;
 mod cosine;

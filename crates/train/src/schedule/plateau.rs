@@ -34,7 +34,7 @@ pub(super) struct PlateauSettings {
     /// The rate is multiplied by this.
     #[serde(with = "crate::exact")]
     pub(super) factor: f64,
-    /// Epochs without improvement that are borne.
+    /// Epochs without improvement before a reduction.
     pub(super) patience: u32,
     /// A change below this share of the best is not an improvement.
     #[serde(with = "crate::exact")]
@@ -80,7 +80,7 @@ pub struct Plateau {
 }
 
 impl Plateau {
-    /// Before epoch 0; the monitored value is to become small.
+    /// Creates the schedule before epoch 0; the monitored value is minimised.
     pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self> {
         let PlateauOptions { factor, patience, threshold, cooldown, lowest, epsilon } = *options;
         let mode = Better::Min;

@@ -1,4 +1,4 @@
-//! The best value so far, and when to give up.
+//! The best value so far, and early stopping.
 
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub struct EarlyStopping {
 }
 
 impl EarlyStopping {
-    /// Patience in epochs; an improvement by `min_delta` or less does not count.
+    /// Creates it with a patience in epochs; an improvement by `min_delta` or less does not count.
     pub fn new(mode: Better, patience: u32, min_delta: f64) -> Self {
         Self { best: Best::new(mode), patience, min_delta: min_delta.abs(), waited: 0 }
     }

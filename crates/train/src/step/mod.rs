@@ -23,7 +23,7 @@ pub enum Mode {
     Forward,
     /// As `Forward`, and gradients.
     Backward,
-    /// As `Backward`, and clipping and the optimiser: training.
+    /// Like `Backward`, with clipping and the optimiser: training.
     Full,
 }
 
@@ -31,7 +31,7 @@ impl Mode {
     /// All of them, in order.
     pub const ALL: [Self; 4] = [Self::Data, Self::Forward, Self::Backward, Self::Full];
 
-    /// The name used on the command line and in reports.
+    /// Returns the name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -61,7 +61,7 @@ fn diverged_at(at: LossAt, what: &str) -> Error {
 pub struct Trainer {
     /// `AdamW`'s state.
     pub optimiser: AdamW<f32>,
-    /// Of the group of accumulated batches under way.
+    /// Gradients of the present group of accumulated batches.
     pub(crate) gradients: Gradients<f32>,
     clip_norm: f64,
     targets: Vec<f32>,
@@ -70,7 +70,7 @@ pub struct Trainer {
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StepOutcome {
-    /// The loss; 0 where the mode does not reach it.
+    /// The loss; 0 in modes without one.
     pub loss: f64,
     /// Terms of the loss by name, for the log.
     pub parts: Vec<(String, f64)>,
@@ -83,7 +83,7 @@ pub struct StepOutcome {
 pub struct StepPlan {
     /// How far to go.
     pub mode: Mode,
-    /// Where in the run, for schedules and random choices of the loss.
+    /// Position in the run, for schedules and random choices of the loss.
     pub at: LossAt,
     /// Position in its group of accumulated batches.
     pub group: AccumulationGroup,

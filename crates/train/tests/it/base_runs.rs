@@ -1,6 +1,6 @@
 //! Runs that build on other runs: residuals, starts from factors, stacks with trained runs.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_base::random::Rng;
 use knockout_base::stats::pearson;
 use knockout_data::cell::GeneSets;
@@ -13,7 +13,7 @@ use knockout_train::run::{End, Event, Run, RunDescription, read_metrics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-impl Home {
+impl DatasetFolder {
     fn solve(&self, name: &str, model: &str, keys: &[String]) -> PathBuf {
         let config = Config::of(model, &self.dataset.cell, keys).unwrap();
         self.finish(name, config)
@@ -59,7 +59,7 @@ impl Home {
 
 #[test]
 fn residuals_are_trained_on_and_added_again() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let base = home.solve("base", "stack", &[]);
     let key = format!("from.residuals_of={}", base.display());
     let run = home.train("residuals", std::slice::from_ref(&key));
@@ -91,8 +91,8 @@ fn residuals_are_trained_on_and_added_again() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_to_the_same_bits() {
-    let home = Home::new(3);
+fn an_interrupted_run_resumes_to_the_same_bits() {
+    let home = DatasetFolder::new(3);
     let base = home.solve("base", "low-rank", &[]);
     let keys = [format!("from.residuals_of={}", base.display()), format!("model.start={}", base.display())];
     let whole = home.train("whole", &keys);
@@ -130,8 +130,8 @@ fn held_out(run: &Path) -> Vec<f32> {
 }
 
 #[test]
-fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
-    let home = Home::new(3);
+fn folds_give_residuals_of_records_that_were_not_fitted_to() {
+    let home = DatasetFolder::new(3);
     let plain = home.solve("plain", "stack", &[]);
     let folds = home.solve("folds", "stack", &["residuals.folds=3".to_owned()]);
     let ((of_plain, _), (of_folds, _)) = (home.predictions(&plain), home.predictions(&folds));
@@ -141,7 +141,7 @@ fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
         read_metrics(&run).unwrap().pop().unwrap().weights_hash
     };
     assert_ne!(last(&plain, "on-plain"), last(&folds, "on-folds"), "a network learns from other residuals");
-    // Killed between two folds, it goes on to the same bits.
+    // Killed between two folds, it resumes to the same bits.
     let config = Config::of("stack", &home.dataset.cell, &["residuals.folds=3"]).unwrap();
     let run = Run::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
     let mut run = run.unwrap();
@@ -156,7 +156,7 @@ fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
 
 #[test]
 fn a_solver_ends_when_it_is_stopped_and_resumes_to_the_same_bits() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let whole = home.solve("whole", "low-rank", &[]);
     let config = Config::of("low-rank", &home.dataset.cell, &[] as &[&str]).unwrap();
     let run = Run::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
@@ -176,7 +176,7 @@ fn a_solver_ends_when_it_is_stopped_and_resumes_to_the_same_bits() {
 /// Scores that no gene decides: whatever is predicted of a record without its own score has nothing to do with it.
 #[test]
 fn no_record_tells_of_itself() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let mut rng = Rng::new(0, "noise");
     let noise: Vec<f64> = (0..home.dataset.samples.len()).map(|_| rng.normal()).collect();
     let samples = home.dataset.samples.clone().with_scores(noise);
@@ -193,7 +193,7 @@ fn no_record_tells_of_itself() {
 
 #[test]
 fn a_network_starts_from_the_directions_of_the_kernel_too() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let kernel = home.solve("kernel", "network-kernel", &[]);
     let first = |run: &Path| read_metrics(run).unwrap().remove(0).weights_hash;
     let started = home.train("started", &[format!("model.start={}", kernel.display())]);
@@ -202,7 +202,7 @@ fn a_network_starts_from_the_directions_of_the_kernel_too() {
 
 #[test]
 fn a_stack_with_a_run_is_no_worse_where_it_was_weighted() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let trained = home.train("dango", &[]);
     let base = home.solve("base", "stack", &[]);
     let with = home.solve("with", "stack", &[format!("from.with=[\"{}\"]", trained.display())]);
@@ -218,7 +218,7 @@ fn a_stack_with_a_run_is_no_worse_where_it_was_weighted() {
 
 #[test]
 fn runs_that_would_leak_or_mean_nothing_are_refused() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let other = home.solve("other", "low-rank", &["split.seed=5".to_owned()]);
     let refused = |keys: &[String]| {
         let run =

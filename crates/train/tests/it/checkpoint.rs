@@ -7,7 +7,7 @@ use knockout_train::checkpoint::{
 };
 use knockout_train::config::Identity;
 use knockout_train::fit::Position;
-use knockout_train::run::{Inputs, MetricsLog, RunFolder, RunManifest, Start};
+use knockout_train::run::{Inputs, MetricsLog, NewRunFiles, RunFolder, RunManifest};
 use knockout_train::schedule::{
     Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Plateau, PlateauOptions,
 };
@@ -67,7 +67,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 #[test]
-fn everything_returns_bit_for_bit() {
+fn a_checkpoint_is_read_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("one");
     let hash = save_small(&target, &state(7));
@@ -116,7 +116,7 @@ fn a_number_that_is_not_finite_is_never_written() {
 }
 
 #[test]
-fn schedules_in_the_middle_return() {
+fn schedules_are_restored_in_the_middle() {
     let folder = tempfile::tempdir().unwrap();
     let cosine = CosineOptions { first_cycle: 5, cycle_factor: 1.5, lowest: 1e-6, warmup: 2, gamma: 0.8 };
     let plateau =
@@ -216,7 +216,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn tensors_that_cannot_return_are_refused() {
+fn tensors_that_could_not_be_read_back_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("one");
     let state = state(1);
@@ -328,7 +328,7 @@ fn kill_9_at_any_moment_leaves_a_checkpoint_and_loses_none() {
         inputs: Inputs { dataset: "d".into(), gene_table: "g".into(), cell: "c".into() },
         conditions: BTreeMap::new(),
     };
-    drop(RunFolder::create(&path, Start { config: "", overrides: &[], manifest: &manifest }).unwrap());
+    drop(RunFolder::create(&path, NewRunFiles { config: "", overrides: &[], manifest: &manifest }).unwrap());
     let store = Checkpoints::at(&path.join("checkpoints"));
     let mut newest = 0;
     for attempt in 0..12_u64 {

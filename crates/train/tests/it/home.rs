@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 /// Returns the dataset of a seed.
 pub(crate) fn tiny(seed: u64) -> Dataset {
-    synth::synthesise(&synth::Config::preset("tiny").unwrap(), seed, "tiny", "test", &|_| ()).unwrap()
+    synth::synthesise(&synth::SynthConfig::preset("tiny").unwrap(), seed, "tiny", "test", &|_| ()).unwrap()
 }
 
 /// A folder with the dataset in `data`, where resumed runs look for it.
-pub(crate) struct Home {
+pub(crate) struct DatasetFolder {
     pub folder: tempfile::TempDir,
     pub dataset: Arc<Dataset>,
 }
 
-impl Home {
+impl DatasetFolder {
     pub(crate) fn new(seed: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut dataset = tiny(seed);

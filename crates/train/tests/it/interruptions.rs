@@ -1,7 +1,7 @@
-//! Any sequence of stops, kills, limits and resumed sittings comes to what the undisturbed run comes to: the metrics to the byte, the
-//! newest state, both best states and the reason of the end.
+//! Any sequence of stops, kills, limits and resumed sessions ends like the undisturbed run: with the same bytes of metrics,
+//! newest state, both best states and reason of the end.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, LogPosition, Slot, State};
 use knockout_train::config::Config;
 use knockout_train::run::{End, EpochTimes, Event, Run, read_metrics};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// How a sitting ends before the run does.
+/// The end of a session before that of the run.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    /// Asked to stop when it has looked for a wish so many times: between steps, or inside of a validation.
+    /// A stop at the given check for requests: between steps, or inside of a validation.
     Stop(u32),
-    /// `max_steps` so many steps further on.
+    /// `max_steps` is the given number of steps ahead.
     Limit(u64),
-    /// Gone after so many events, in the middle of things.
+    /// Killed after the given number of events.
     Kill(usize),
 }
 
@@ -62,7 +62,7 @@ const CASES: [(&str, &[&str], &[&str]); 4] = [
     ("hetero", &HETERO, &["epochs=3", "optimiser.accumulate=[\"1:3\"]", "run.patience=2"]),
 ];
 
-static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(3));
+static HOME: LazyLock<DatasetFolder> = LazyLock::new(|| DatasetFolder::new(3));
 
 fn create(folder: &Path, case: usize) -> Run {
     let (model, size, keys) = CASES[case];
@@ -71,7 +71,7 @@ fn create(folder: &Path, case: usize) -> Run {
     Run::create(folder, Arc::clone(&HOME.dataset), config, &HOME.context()).unwrap()
 }
 
-/// Drives a run until it ends or is cut; gives why it ended.
+/// Drives a run until it ends or is cut; returns the reason of its end.
 fn sit(mut run: Run, cut: Option<Cut>) -> Option<End> {
     if let Some(Cut::Stop(looks)) = cut {
         let count = AtomicU32::new(0);
@@ -87,12 +87,12 @@ fn sit(mut run: Run, cut: Option<Cut>) -> Option<End> {
     end
 }
 
-/// What a run leaves, apart from times, how many checkpoints it took and from what one sitting was told of its length.
+/// The results of a run without times, number of checkpoints and length of single sessions.
 #[derive(Debug, PartialEq)]
 struct Left {
     end: Option<End>,
     metrics: String,
-    /// Samples whose training an epoch's time is of: all of them, in however many sittings.
+    /// Samples in the time of each epoch: all of them, for any number of sessions.
     timed_samples: Vec<u64>,
     states: Vec<Option<Checkpoint>>,
 }
@@ -183,7 +183,7 @@ fn check(case: usize, cuts: &[(Cut, bool)]) {
     }
     let end = sit(run.unwrap(), None);
     same(&left(&folder, end), &WHOLE[case], &format!("case {case}, cut at {cuts:?}"));
-    // It stays what it is, whoever resumes it once more.
+    // Resuming it once more changes nothing.
     let end = sit(Run::resume(&folder, &[] as &[&str]).unwrap(), None);
     same(&left(&folder, end), &WHOLE[case], &format!("case {case}, cut at {cuts:?}, resumed after its end"));
     fs::remove_dir_all(&folder).unwrap();
@@ -212,7 +212,7 @@ fn every_limit_and_every_kill_inside_of_a_group_is_survived() {
     }
 }
 
-/// A validation of a large model takes minutes; whoever asks to stop inside of it waits for one batch of predictions at most.
+/// A validation of a large model takes minutes; a stop inside of it waits for one batch of predictions at most.
 #[test]
 fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
     let folder = HOME.path("stopped-in-validation");
@@ -235,7 +235,7 @@ fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
     same(&left(&folder, end), &WHOLE[0], "stopped inside of the first validation");
 }
 
-/// The time of an epoch is that of its training, over all sittings; what nobody was training in is no part of it.
+/// The time of an epoch is that of its training, over all sessions, without the time in between.
 #[test]
 fn an_interrupted_epoch_takes_the_time_of_all_its_sittings() {
     let folder = HOME.path("timed");
@@ -248,7 +248,7 @@ fn an_interrupted_epoch_takes_the_time_of_all_its_sittings() {
         "{spent:?}"
     );
     assert_eq!(spent.samples, 400.0 * batches);
-    // Stopped again inside of the validation, which is no training and is done again.
+    // Stopped again inside of the validation, which is not training and is repeated.
     let mut run = Run::resume(&folder, &[] as &[&str]).unwrap();
     run.by_ref().map(Result::unwrap).find(|event| matches!(event, Event::Validation { .. })).unwrap();
     run.stop();

@@ -100,15 +100,15 @@ fn ranks_load_every_sample_of_a_batch_once_and_cut_it_alike() {
             let mut batches =
                 Loader::new(&dataset, &rows, LoaderPlan { shards, ..plan(threads) }).epoch(2, 0);
             while let Some(loaded) = batches.next_batch().unwrap() {
-                let place = loaded.place();
-                assert_eq!(place.batch_samples, whole[loaded.index()].1.len());
-                let before = parts.insert((loaded.index(), place.shard), loaded.batch().rows.clone());
-                assert!(before.is_none(), "shard {} of batch {} twice", place.shard, loaded.index());
-                let expected: usize = whole[loaded.index()].1[..place.first_sample]
+                let position = loaded.position();
+                assert_eq!(position.batch_samples, whole[loaded.index()].1.len());
+                let before = parts.insert((loaded.index(), position.shard), loaded.batch().rows.clone());
+                assert!(before.is_none(), "shard {} of batch {} twice", position.shard, loaded.index());
+                let expected: usize = whole[loaded.index()].1[..position.first_sample]
                     .iter()
                     .map(|&row| dataset.samples.genes(row as usize).len())
                     .sum();
-                assert_eq!(place.first_member, expected);
+                assert_eq!(position.first_member, expected);
             }
         }
         assert_eq!(parts.len(), shards * whole.len());

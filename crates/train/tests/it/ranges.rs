@@ -11,14 +11,14 @@ use toml::{Table, Value};
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
 
 /// One row of the page.
-struct Row {
+struct SettingRange {
     range: String,
     /// Ends hold only together with other settings.
     is_conditional: bool,
 }
 
 /// The rows of a section by key.
-fn rows(section: &str) -> BTreeMap<String, Row> {
+fn rows(section: &str) -> BTreeMap<String, SettingRange> {
     let text = std::fs::read_to_string(PAGE).unwrap();
     let (_, rest) = text.split_once(&format!("\n## {section}\n")).unwrap();
     let section = rest.split("\n## ").next().unwrap();
@@ -28,7 +28,7 @@ fn rows(section: &str) -> BTreeMap<String, Row> {
             let (range, also) = rest.split_once(" | ").unwrap();
             let also = also.trim_end_matches('|').trim();
             let is_conditional = !also.is_empty() && !also.starts_with("0:") && also != "minutes";
-            (key.to_owned(), Row { range: range.replace('`', ""), is_conditional })
+            (key.to_owned(), SettingRange { range: range.replace('`', ""), is_conditional })
         })
         .collect()
 }
@@ -87,7 +87,7 @@ fn ends(range: &str, is_whole: bool, lookup: &dyn Fn(&str) -> f64) -> (Vec<Strin
 }
 
 fn cell() -> std::sync::Arc<Cell> {
-    let tiny = knockout_sources::synth::Config::preset("tiny").unwrap();
+    let tiny = knockout_sources::synth::SynthConfig::preset("tiny").unwrap();
     synthesise(&tiny, 0, "tiny", "", &|_| {}).unwrap().cell
 }
 
@@ -127,7 +127,7 @@ fn settings_of_runs_have_the_ranges_of_their_page() {
 #[test]
 fn settings_of_the_synthetic_yeast_have_the_ranges_of_their_page() {
     let documented = rows("The synthetic yeast");
-    let tiny = knockout_sources::synth::Config::preset("tiny").unwrap();
+    let tiny = knockout_sources::synth::SynthConfig::preset("tiny").unwrap();
     let mut found = BTreeMap::new();
     let table = Table::try_from(BTreeMap::from([("synth", &tiny)])).unwrap();
     numbers("", &table, &mut found);
@@ -142,7 +142,7 @@ fn settings_of_the_synthetic_yeast_have_the_ranges_of_their_page() {
             let made = knockout_base::config::apply(&mut table, &[format!("{key}={value}")], |_| Vec::new())
                 .is_ok()
                 .then(|| {
-                    let config: Result<knockout_sources::synth::Config, _> =
+                    let config: Result<knockout_sources::synth::SynthConfig, _> =
                         table["synth"].clone().try_into();
                     config.ok().map(|config| synthesise(&config, 0, "tiny", "", &|_| {}).map(drop))
                 });

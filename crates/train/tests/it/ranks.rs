@@ -1,7 +1,7 @@
 //! Several ranks train to the bits of one: for any number of them, any model and loss, and any sequence of stops. Here they are threads
 //! (`knockout_ranks::LocalRank`); `crates/cli/tests/mpi.rs` does the same with processes.
 
-use super::home::Home;
+use super::home::DatasetFolder;
 use knockout_data::screen::{Part, Split};
 use knockout_models::MODELS;
 use knockout_ranks::{LocalRank, Ranks};
@@ -14,7 +14,7 @@ use knockout_train::step::Mode;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-static HOME: LazyLock<Home> = LazyLock::new(|| Home::new(0));
+static HOME: LazyLock<DatasetFolder> = LazyLock::new(|| DatasetFolder::new(0));
 
 /// Everything that shares, couples or drops something: name, model, settings.
 const CASES: [(&str, &str, &[&str]); 7] = [
@@ -143,7 +143,7 @@ fn shards_only_round_differently() {
             assert!(close(norms.0, norms.1), "{name}, step {at}: {norms:?}");
             for (part, value) in &a.parts {
                 let other = b.parts.iter().find(|(known, _)| known == part);
-                // Shares of terms are no means over samples.
+                // Shares of terms are not means over samples.
                 if part.starts_with("norm_") || part == "total_loss" || part.contains("graph_reg") {
                     continue;
                 }
@@ -209,7 +209,7 @@ fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<Met
         let mut end = None;
         while let Some(event) = run.next() {
             match event.unwrap() {
-                // One rank is asked to stop; all do.
+                // One rank receives a stop request; all stop.
                 Event::Step(report) if report.position.step == stop_at && ranks.rank() == size - 1 => {
                     run.stop();
                 }
@@ -225,7 +225,7 @@ fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<Met
 }
 
 #[test]
-fn a_run_goes_on_with_another_number_of_ranks_to_the_same_bits() {
+fn a_run_resumes_with_another_number_of_ranks_to_the_same_bits() {
     for (name, model, keys) in [CASES[0], CASES[3], CASES[6]] {
         let config = config(model, keys, 4).with(&["epochs=2", "max_steps=0", "split.subset=600"]).unwrap();
         let folder = |which: &str| HOME.path(&format!("{name}-{which}"));

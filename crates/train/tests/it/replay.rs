@@ -1,6 +1,6 @@
-//! The fuzz target's questions, asked of its seeds and of simple mutations of them: seconds instead of hours.
+//! The checks of the fuzz target on its seeds and on simple mutations of them: seconds instead of hours.
 
-use crate::oracle::{Kind, ask};
+use crate::oracle::{RunFileKind, ask};
 use std::fs;
 use std::path::Path;
 
@@ -19,12 +19,12 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 fn seeds_are_of_every_kind_and_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let seeds = seeds();
-    for (place, kind) in Kind::ALL.into_iter().enumerate() {
+    for (place, kind) in RunFileKind::ALL.into_iter().enumerate() {
         let mut of_kind = seeds.iter().filter(|(_, seed)| usize::from(seed[0]) == place).peekable();
         assert!(of_kind.peek().is_some(), "there is no seed of {kind:?}");
         for (name, seed) in of_kind {
             // Sums stand for files that are not there; weights are not those of the state beside them.
-            let is_refused = matches!(kind, Kind::Sums | Kind::Weights);
+            let is_refused = matches!(kind, RunFileKind::Sums | RunFileKind::Weights);
             assert_eq!(ask(seed, folder.path()), !is_refused, "{name}");
         }
     }

@@ -70,7 +70,7 @@ fn a_store_resumed_after_every_step_equals_an_uninterrupted_one() {
 }
 
 #[test]
-fn sizes_are_foretold() {
+fn sizes_are_estimated() {
     let dataset = tiny(0);
     let rows = rows(&dataset);
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn nothing_else_is_taken_for_a_store_or_written_into() {
 }
 
 #[test]
-fn two_writers_do_not_meet() {
+fn two_writers_exclude_each_other() {
     let dataset = tiny(0);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");

@@ -13,7 +13,7 @@ fn named(all: &[Switch], name: &str) -> Switch {
 }
 
 #[test]
-fn every_switch_is_a_configuration_or_says_why_not() {
+fn every_switch_is_a_configuration_or_has_a_reason() {
     let data = tiny(3);
     let networks =
         "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";

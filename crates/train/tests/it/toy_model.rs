@@ -1,6 +1,6 @@
 //! A model is one folder and one line of a registry, and so is a loss: both are trained here without a change anywhere else.
 
-use super::home::{Home, tiny};
+use super::home::{DatasetFolder, tiny};
 use knockout_base::error::Result;
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
@@ -63,11 +63,11 @@ impl ModelOptions for TableOptions {
         let table = parameters.add("table", &[cell.genes().len(), self.width], || init.normal(0.1));
         let scorer = SetScorer::new(&mut parameters, "set", self.width, 2, 1, Activation::Relu, &mut init);
         let loss = self.loss.build(LossShape { width: 0, seed });
-        Ok(Box::new(Table { parameters, rows: table, scorer, width: self.width, loss }))
+        Ok(Box::new(ToyModel { parameters, rows: table, scorer, width: self.width, loss }))
     }
 }
 
-struct Table<T: Scalar> {
+struct ToyModel<T: Scalar> {
     parameters: Parameters<T>,
     rows: Var,
     scorer: SetScorer,
@@ -75,7 +75,7 @@ struct Table<T: Scalar> {
     loss: ScoreLoss<T>,
 }
 
-impl<T: Scalar> Model<T> for Table<T> {
+impl<T: Scalar> Model<T> for ToyModel<T> {
     fn name(&self) -> &'static str {
         TableOptions::NAME
     }
@@ -169,7 +169,7 @@ static REGISTRY: &[ModelEntry] = &[MODELS[0], MODELS[1], ModelEntry::of::<TableO
 
 #[test]
 fn a_toy_model_trains_resumes_and_predicts() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let (dataset, folder) = (Arc::clone(&home.dataset), home.path("run"));
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     assert_eq!((config.batch, config.model.name()), (200, "table"));
@@ -216,7 +216,7 @@ fn a_toy_model_trains_resumes_and_predicts() {
 
 #[test]
 fn a_toy_loss_trains_by_its_name_with_its_options() {
-    let home = Home::new(3);
+    let home = DatasetFolder::new(3);
     let (dataset, folder) = (Arc::clone(&home.dataset), home.path("run"));
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     let config = config.with(&["epochs=1", "model.loss=huber", "model.loss.delta=0.5"]).unwrap();

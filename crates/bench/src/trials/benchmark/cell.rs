@@ -6,7 +6,7 @@ use knockout_base::error::Result;
 use knockout_base::files::{Checksum, Folder};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_predict::baseline::{Baseline, Baselines};
-use knockout_predict::evaluation::{MeasuredScores, Model, rows_of};
+use knockout_predict::evaluation::{MeasuredScores, NamedPredictions, rows_of};
 use knockout_predict::predictions::Predictions;
 use knockout_trace::{Clock as _, SystemClock};
 use knockout_train::config::Config;
@@ -200,7 +200,7 @@ impl BenchmarkCell<'_> {
     fn with_interval(&self, result: CellResult) -> Result<CellResult> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
         let file = Predictions::load_from(folder, &predictions_name(self.model.name()))?;
-        let model = Model { name: self.model.name(), predictions: &file.predictions };
+        let model = NamedPredictions { name: self.model.name(), predictions: &file.predictions };
         let measured = MeasuredScores::of(dataset, split, Part::Test);
         let scheme = split.spec().scheme.name();
         let row = rows_of(&[model], &measured, scheme, Part::Test, &request.bootstrap).swap_remove(0);

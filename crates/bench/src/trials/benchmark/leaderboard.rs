@@ -7,7 +7,7 @@ use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Statistic;
 use knockout_data::screen::{Bounds, Dataset, Part, Scheme, Split};
 use knockout_predict::baseline::Baseline;
-use knockout_predict::evaluation::{Figure, MeasuredScores, Spread};
+use knockout_predict::evaluation::{MeasuredScores, Metric, SeedSpread};
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::sync::Arc;
@@ -130,11 +130,11 @@ impl LeaderboardRow {
     fn of(kind: ModelKind, results: &[CellResult]) -> Self {
         let seeds: Vec<u64> = results.iter().map(|result| result.seed).collect();
         let name = results[0].name.clone();
-        let over = |figure: Figure| {
+        let over = |figure: Metric| {
             let values = results.iter().map(|result| figure.of(&result.test)).collect();
-            Spread::of(&name, figure, "splits", seeds.clone(), values)
+            SeedSpread::of(&name, figure, "splits", seeds.clone(), values)
         };
-        let pearson = over(Figure::Pearson);
+        let pearson = over(Metric::Pearson);
         let (low, high) = match results {
             [one] => (one.low, one.high),
             _ => (pearson.low, pearson.high),
@@ -145,7 +145,7 @@ impl LeaderboardRow {
             sd: pearson.sd,
             low,
             high,
-            spearman: over(Figure::Spearman).mean,
+            spearman: over(Metric::Spearman).mean,
             cpu_seconds: results.iter().map(|result| result.cpu_seconds).sum::<f64>() / results.len() as f64,
             is_finished: results.iter().all(|result| result.end == TrialEnd::Finished),
             against_stack: None,

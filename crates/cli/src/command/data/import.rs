@@ -15,9 +15,10 @@ use std::path::PathBuf;
 
 /// Make a dataset from the public yeast files
 ///
-/// A source is FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value; a screen without a format is a
-/// table with the columns `gene_a`, `gene_b`, perhaps `gene_c`, and `score`, and then no gene table is needed. Files may be gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
-/// and listed in import-report.json, which is kept with the dataset beside the recipe.
+/// A source is FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value; a screen without a format is a table
+/// with the columns `gene_a`, `gene_b`, perhaps `gene_c`, and `score`, and then no gene table is needed. Files may be gzipped.
+/// The parts of a list are separated by `+`. Rows that name genes outside the table are left out whole, counted, and listed in
+/// import-report.json, which is kept with the dataset beside the recipe.
 #[derive(Debug, Args)]
 #[command(after_help = "FORMATS AND THEIR OPTIONS:
   --genes       sgd:FILE      SGD_features.tab; types=ORF, qualifiers=Verified+Uncharacterized
@@ -66,7 +67,7 @@ EXAMPLES:
 pub(crate) struct ImportArgs {
     /// The dataset's folder, which must not exist yet
     out: PathBuf,
-    /// Take all sources and choices from a TOML file; options given here come on top
+    /// Take all sources and choices from a TOML file; options given here are added
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
     /// The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder
@@ -84,7 +85,7 @@ pub(crate) struct ImportArgs {
     /// A metabolic model
     #[arg(long, value_name = "SOURCE")]
     metabolism: Option<MetabolismSource>,
-    /// Content features of the genes; columns of several stand beside each other
+    /// Content features of the genes; columns of several sources are put side by side
     #[arg(long, value_name = "SOURCE")]
     features: Vec<FeatureSource>,
     /// Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own

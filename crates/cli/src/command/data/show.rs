@@ -3,7 +3,7 @@
 use crate::failure::Result;
 use crate::ui::{Ui, Versioned};
 use clap::Args;
-use knockout_data::screen::Summary;
+use knockout_data::screen::DatasetSummary;
 use knockout_report::lab::{GeneDocument, dataset_page, gene_page};
 use std::path::PathBuf;
 
@@ -30,6 +30,6 @@ pub(crate) fn run(args: &DataShowArgs, ui: &Ui) -> Result<()> {
         let shown = GeneDocument::of(&dataset, super::find_gene(&dataset, name)?)?;
         return ui.page(|| gene_page(&shown), &shown);
     }
-    let summary = Versioned::new(Summary::of(&dataset, args.seed));
+    let summary = Versioned::new(DatasetSummary::of(&dataset, args.seed));
     ui.page(|| dataset_page(&summary.content), &summary)
 }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub(crate) struct SplitArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// What no two parts share
+    /// Unit that no two parts share
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// The seed

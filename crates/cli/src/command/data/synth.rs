@@ -1,4 +1,4 @@
-//! `knockout data synth`: a yeast that never lived.
+//! `knockout data synth`: synthetic datasets.
 
 use crate::command::overrides::Overrides;
 use crate::failure::Result;
@@ -6,7 +6,7 @@ use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;
 use knockout_report::units::{bytes, count};
-use knockout_sources::synth::{Config, PRESETS, synthesise};
+use knockout_sources::synth::{PRESETS, SynthConfig, synthesise};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
 pub(crate) fn make(
     out: &Path,
     preset: &str,
-    config: &Config,
+    config: &SynthConfig,
     seed: u64,
     overrides: &[String],
     ui: &Ui,

@@ -4,7 +4,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_data::screen::{Finding, verify};
+use knockout_data::screen::{DatasetFinding, verify};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -49,11 +49,12 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<()> {
             page.push('\n');
         }
         if faults == 0 {
-            let strangers = findings.iter().filter(|finding| matches!(finding, Finding::Stranger(_))).count();
-            let beside = match strangers {
+            let unlisted =
+                findings.iter().filter(|finding| matches!(finding, DatasetFinding::Unlisted(_))).count();
+            let beside = match unlisted {
                 0 => String::new(),
                 1 => "; 1 entry is not part of it and was not checked".to_owned(),
-                _ => format!("; {strangers} entries are not part of it and were not checked"),
+                _ => format!("; {unlisted} entries are not part of it and were not checked"),
             };
             writeln!(page, "{} is sound{beside}", args.dir.display()).ok();
         }

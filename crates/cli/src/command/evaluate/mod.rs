@@ -14,8 +14,8 @@ use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Bounds, Dataset, Part, Split};
 use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{
-    ENSEMBLE, Evaluation, MeasuredScores, Model, Pairs, Spread, StackPredictions, compare, ensemble,
-    evaluate_beside, rows_of,
+    ENSEMBLE, Evaluation, MeasuredScores, NamedPredictions, Pairs, SeedSpread, StackPredictions, compare,
+    ensemble, evaluate_beside, rows_of,
 };
 use knockout_predict::predictions::Predictions;
 use knockout_predict::{Calibration, Coverage, CutOffs, GeneAccuracy};
@@ -38,14 +38,14 @@ use std::sync::Arc;
   knockout evaluate runs/dango-yeast-0 runs/hetero-yeast-0
   knockout evaluate runs/dango-yeast-0 --html evaluation.html
   knockout evaluate runs/dango-yeast-0 --data /elsewhere/yeast
-  knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
+  knockout evaluate --predictions dango.parquet --against baselines/gene-mlp.parquet
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
 pub(crate) struct EvaluateArgs {
     /// Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones
     /// are compared record by record
     #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against"])]
     runs: Vec<PathBuf>,
-    /// Which state of the runs; by default best-pearson, or last if no epoch has ended yet
+    /// State of the runs; by default best-pearson, or last if no epoch has ended yet
     #[arg(long, value_name = "STATE", value_parser = choice::slot(), conflicts_with = "predictions")]
     state: Option<Slot>,
     /// The prediction file
@@ -86,15 +86,15 @@ impl BootstrapArgs {
 /// The evaluated predictions: those of some models for one part.
 struct EvaluationSubject {
     models: Vec<(String, Predictions)>,
-    /// Of what the models are seeds, where they are.
+    /// Name of the configuration, if the models are seeds of one.
     seeds: Option<Seeds>,
-    /// Where the predictions belong to; without it there is no ridge.
+    /// Dataset and split of the predictions; without them there is no ridge.
     home: Option<(Arc<Dataset>, Arc<Split>)>,
     /// Predictions of the stack, where they exist already.
     stack: StackPredictions,
-    /// How many measurements lie in the intervals of each model that has some.
+    /// Coverage of the intervals of each model that has some.
     coverage: Vec<Coverage>,
-    /// Models that know more than the screen and the networks.
+    /// Models that use more than the screen and the networks.
     prior_knowledge: Vec<PriorKnowledge>,
 }
 
@@ -164,7 +164,7 @@ fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) 
     Err(incomparable((a, b), "cannot be compared record by record", &differences, ""))
 }
 
-/// Two things that cannot be put side by side: what differs (of each the value here and there), and what to do instead.
+/// Returns the error of predictions that cannot be compared: the differences (with both values) and the next step.
 fn incomparable(
     (a, b): (&Path, &Path),
     what: &str,
@@ -227,11 +227,14 @@ fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
 /// Evaluates predictions.
 fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationDocument> {
     let bootstrap = &args.bootstrap.bootstrap();
-    let mut models: Vec<Model<'_>> =
-        subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
+    let mut models: Vec<NamedPredictions<'_>> = subject
+        .models
+        .iter()
+        .map(|(name, file)| NamedPredictions { name, predictions: &file.predictions })
+        .collect();
     let together = ensemble(&models);
     let pairs = if subject.seeds.is_some() {
-        models.push(Model { name: ENSEMBLE, predictions: &together });
+        models.push(NamedPredictions { name: ENSEMBLE, predictions: &together });
         Pairs::ReferencesOnly
     } else {
         Pairs::Neighbours
@@ -255,7 +258,7 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result
     };
     let (rows, comparisons, (regimes, warnings), (unseen, bounds)) = evaluation;
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
-        Spread::over_weights(model, seeds, &rows[..subject.models.len()])
+        SeedSpread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
     let shown = EvaluationDocument {
         schema: 1,

@@ -78,7 +78,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         let bytes = predictions.encode_with_genes(&dataset, &split, deviations.as_deref())?;
         let kept = match run.files().replace(&file, |out| out.write_all(&bytes)) {
             Ok(()) => format!("predictions in {}", folder.join(file).display()),
-            // A run that may only be read can be evaluated all the same.
+            // A read-only run can still be evaluated.
             Err(error) if error.io_kind().is_some_and(is_read_only) => {
                 format!("the predictions are not kept: {}", knockout_base::error::chain(&error))
             }
@@ -200,14 +200,14 @@ fn settings(a: &RunDescription, b: &RunDescription) -> Vec<(String, String, Stri
 /// Whether runs are seeds of one configuration. A mean over runs is meaningful only where the seed differs and nothing
 /// else.
 fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
-    for (place, run) in runs.iter().enumerate().skip(1) {
+    for (index, run) in runs.iter().enumerate().skip(1) {
         let same =
             |other: &RunDescription| other.config.seed == run.config.seed && settings(other, run).is_empty();
-        if let Some(same) = runs[..place].iter().position(same) {
+        if let Some(same) = runs[..index].iter().position(same) {
             let message = format!(
                 "{} and {} are of the same seed, {}: the same run twice has no spread; train with another --seed",
                 folders[same].display(),
-                folders[place].display(),
+                folders[index].display(),
                 run.config.seed
             );
             return Err(Failure::verdict(INCOMPARABLE, message));

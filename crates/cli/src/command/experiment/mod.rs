@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Measure models in every mode, in turns and on the same batches, and compare them
+/// Measure models in every mode, alternately and on the same batches, and compare them
 ///
 /// Every round measures each cell (a model in a mode) once, so that disturbances affect all alike. All use one batch size:
 /// that of --batch, otherwise the smallest default of the models. The report estimates the parts of a step in two ways, by
@@ -60,7 +60,7 @@ pub(crate) struct ExperimentArgs {
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
     ablate: bool,
-    /// Measure on each of these numbers of ranks, in turns, started by --launcher; the others are compared with the first
+    /// Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "ablate", value_parser = clap::value_parser!(u64).range(1..=4096))]
     ranks: Vec<u64>,
     /// Launcher of ranks, with its options; -n and their number are added
@@ -72,16 +72,16 @@ pub(crate) struct ExperimentArgs {
     /// Where that round goes
     #[arg(long, hide = true, requires = "round", value_name = "DIR")]
     round_out: Option<PathBuf>,
-    /// Rounds: in each, every cell has its turn
+    /// Rounds; each measures every cell once
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
-    /// End after this time, such as 5m, with the rounds that are whole by then
+    /// End after this time, such as 5m, with the rounds that are complete by then
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     max_time: Option<Duration>,
-    /// Steps of a turn that count; a multiple of 4 is fair to accumulated gradients
+    /// Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     steps: u64,
-    /// Steps of a turn before them that do not
+    /// Warm-up steps before them
     #[arg(long, value_name = "N", default_value_t = 2)]
     warmup: u64,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) struct ExperimentArgs {
 pub(crate) struct Finished {
     pub(crate) experiment: Experiment,
     pub(crate) folder: PathBuf,
-    /// Whether it was asked to stop before all rounds were taken.
+    /// Whether a stop was requested before the last round.
     is_interrupted: bool,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
 /// Measures everything and writes the folder.
 pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let ranks = crate::ranks::join(ui)?;
-    let Prepared { mut subject, request } = prepare(args, None, ui)?;
+    let (mut subject, request) = prepare(args, None, ui)?;
     subject = subject.on_ranks(&ranks);
     let folder = request.out.clone();
     let interrupt = if ranks.is_alone() { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
@@ -143,14 +143,12 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     Ok(Finished { experiment, folder, is_interrupted: interrupt.is_asked() })
 }
 
-/// Everything that is known before the first step.
-struct Prepared {
-    subject: Subject,
-    request: ExperimentRequest,
-}
-
 /// Opens the dataset and checks the request; `only_round` is the round to take and the folder it goes to.
-fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> Result<Prepared> {
+fn prepare(
+    args: &ExperimentArgs,
+    only_round: Option<(u64, &Path)>,
+    ui: &Ui,
+) -> Result<(Subject, ExperimentRequest)> {
     let dataset = super::data::open(&args.dir)?;
     let start = args.start.read(ui)?;
     let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(ModelEntry::has_epochs).collect();
@@ -193,7 +191,7 @@ fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> 
             (None, None) => Path::new("runs").join(format!("experiment-{}", dataset_word(&args.dir))),
         },
     };
-    Ok(Prepared { subject, request })
+    Ok((subject, request))
 }
 
 /// Takes the rounds of a request, with a bar.
@@ -233,7 +231,7 @@ fn write_profiles(folder: &Path, profiles: &[(String, RunProfile)]) -> Result<()
     profiles.iter().try_for_each(|(name, profile)| write_profile(&folder.join(name), profile))
 }
 
-/// The documents of an experiment, and what they are called; report.json comes last: with it the experiment is whole.
+/// The documents of an experiment, and what they are called; report.json comes last and marks a complete experiment.
 fn files(folder: &Path) -> Vec<(String, String)> {
     [("page", "report.html"), ("text", "report.txt"), ("summary", "summary.md"), ("figures", "report.json")]
         .map(|(what, name)| (what.to_owned(), folder.join(name).display().to_string()))

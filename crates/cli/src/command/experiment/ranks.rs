@@ -4,7 +4,7 @@
 //! starts itself, once for each number in every round, and makes one report of what the launches wrote. What is started is the command as it
 //! was typed, with two options more; nothing goes through the environment, which launchers do not all pass on.
 
-use super::{Finished, Prepared, prepare, take_rounds, write, write_profiles};
+use super::{Finished, prepare, take_rounds, write, write_profiles};
 use crate::command::experiment::ExperimentArgs;
 use crate::command::train::on_threads;
 use crate::exit;
@@ -54,7 +54,7 @@ fn threads(args: &ExperimentArgs, ui: &Ui) -> usize {
 pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     check(args)?;
     // What can be refused is refused before the first launch; the dataset is not kept.
-    let request = prepare(args, None, ui)?.request;
+    let request = prepare(args, None, ui)?.1;
     let folder = request.out.clone();
     let rounds_folder = folder.join(ROUNDS);
     create_folder(&folder)?;
@@ -150,10 +150,10 @@ fn of_one_round(typed: impl Iterator<Item = OsString>, round: u64, out: &Path) -
     command
 }
 
-/// How a launch failed: with the ranks' own exit code, and in their words where they had any.
+/// Returns the failure of a launch, with the exit code and the messages of its ranks.
 fn failure(launcher: &str, ranks: u64, round: u64, output: &Output) -> Failure {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let own: Vec<&str> = lines().filter_map(|line| line.strip_prefix("knockout: ")).collect();
     let words = match own.first() {
         Some(first) => (*first).to_owned(),
@@ -168,7 +168,7 @@ fn failure(launcher: &str, ranks: u64, round: u64, output: &Output) -> Failure {
 /// Measures one round, as one of the ranks of a launch.
 pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &Ui) -> Result<()> {
     let ranks = crate::ranks::join(ui)?;
-    let Prepared { mut subject, request } = prepare(args, Some((round, out)), ui)?;
+    let (mut subject, request) = prepare(args, Some((round, out)), ui)?;
     subject = subject.on_ranks(&ranks);
     let threads = threads(args, ui);
     let interrupt = Interrupt::install_on_ranks()?;
@@ -230,21 +230,21 @@ mod tests {
 
     #[test]
     fn a_launch_that_fails_says_why_and_keeps_its_code() {
-        let ended = |code: i32, said: &str| {
+        let ended = |code: i32, stderr: &str| {
             let output = Output {
                 status: ExitStatus::from_raw(code << 8),
                 stdout: Vec::new(),
-                stderr: said.as_bytes().to_vec(),
+                stderr: stderr.as_bytes().to_vec(),
             };
             let failure = failure("mpirun", 4, 1, &output);
             (failure.code(), failure.to_string())
         };
-        let (code, said) = ended(3, "note\nknockout: rank 2 of 4 on a: damaged\nmpirun noticed\n");
+        let (code, message) = ended(3, "note\nknockout: rank 2 of 4 on a: damaged\nmpirun noticed\n");
         assert_eq!(code, exit::DATA);
-        assert_eq!(said, "round 2 on 4 rank(s), started by \"mpirun\": rank 2 of 4 on a: damaged");
-        let (code, said) = ended(213, "There are not enough slots\n\nin the system\n");
+        assert_eq!(message, "round 2 on 4 rank(s), started by \"mpirun\": rank 2 of 4 on a: damaged");
+        let (code, message) = ended(213, "There are not enough slots\n\nin the system\n");
         assert_eq!(code, exit::FAILED);
-        assert!(said.ends_with("There are not enough slots in the system"), "{said}");
+        assert!(message.ends_with("There are not enough slots in the system"), "{message}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::Dataset;
 use knockout_models::MODELS;
-use knockout_predict::{Keep, Summary};
+use knockout_predict::{KeptPredictions, PredictionSummary};
 use knockout_report::lab::prediction_page;
 use knockout_train::run::RunDescription;
 use std::path::PathBuf;
@@ -38,10 +38,10 @@ pub(super) struct MergeArgs {
 pub(super) fn run(args: &MergeArgs, ui: &Ui) -> Result<()> {
     let folder = knockout_predict::merge(&args.out, &args.parts)?;
     let (top, bottom) = match folder.plan().keep {
-        Keep::All => (0, 0),
-        Keep::Extremes { top, bottom } => (top, bottom),
+        KeptPredictions::All => (0, 0),
+        KeptPredictions::Extremes { top, bottom } => (top, bottom),
     };
-    let summary = Summary::read(&folder, args.top.unwrap_or(top), args.bottom.unwrap_or(bottom))?;
+    let summary = PredictionSummary::read(&folder, args.top.unwrap_or(top), args.bottom.unwrap_or(bottom))?;
     let dataset = Dataset::open(&folder.plan().dataset.folder)?;
     // The run may be elsewhere by now; regimes are unknown then.
     let run = folder.plan().runs.first().map(|run| RunDescription::read(&run.folder, &[] as &[&str], MODELS));

@@ -16,8 +16,9 @@ use knockout_data::cell::GeneTable;
 use knockout_data::screen::{Dataset, Part, Samples, Split};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, Candidates, Choice, Filters, Folder, Histogram, HitNotes, Keep, Outcome, Plan, Progress,
-    RegimeAccuracy, RunEntry, Scorer as _, Share, Summary, write_csv, write_hits,
+    BlockShare, Calibration, CandidateSpec, Candidates, Filters, HistogramScale, HitNotes, KeptPredictions,
+    Outcome, Plan, PredictionFolder, PredictionObserver, PredictionSummary, RegimeAccuracy, RunEntry,
+    Scorer as _, write_csv, write_hits,
 };
 use knockout_report::lab::{PredictionDocument, hits_page, prediction_page};
 use knockout_report::units::count;
@@ -34,9 +35,9 @@ const MANY: u64 = 5_000_000_000;
 
 /// Predict gene sets with trained models, up to hundreds of millions
 ///
-/// Candidates are numbered and predicted in blocks, each a Parquet file that is whole or absent: run the same command again after a
-/// kill and it resumes. Several runs predict together: their mean, and the standard deviation over them. With --top or --bottom only
-/// those are kept. docs/predict.md explains the folder.
+/// Candidates are numbered and predicted in blocks, each a Parquet file that is complete or absent: run the same command again
+/// after a kill and it resumes. Several runs predict together: their mean, and the standard deviation over them. With --top or
+/// --bottom only those are kept. docs/predict.md explains the folder.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -59,7 +60,7 @@ pub(crate) struct PredictArgs {
     /// The folder of predictions; an interrupted one is resumed
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
-    /// Which state of the runs; by default the best Pearson, or the last where no epoch has ended
+    /// State of the runs; by default the best Pearson, or the last where no epoch has ended
     #[arg(long, value_name = "STATE", value_parser = choice::slot())]
     state: Option<Slot>,
     /// The dataset folder, if it is no longer where the runs were trained; its contents must be the same
@@ -89,7 +90,7 @@ pub(crate) struct PredictArgs {
     /// Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict
     /// merge` joins them
     #[arg(long, value_name = "I/N", default_value_t, value_parser = part::parse)]
-    part: Share,
+    part: BlockShare,
     /// Candidates in a block; by default as many as take seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     block: Option<u64>,
@@ -138,12 +139,12 @@ struct FilterArgs {
 }
 
 impl CandidateArgs {
-    fn choice(&self, genes: &GeneTable, samples: &Samples) -> Result<Choice> {
+    fn choice(&self, genes: &GeneTable, samples: &Samples) -> Result<CandidateSpec> {
         if let Some(part) = self.dataset_part {
-            return Ok(Choice::DatasetPart(part));
+            return Ok(CandidateSpec::DatasetPart(part));
         }
         if let Some(path) = &self.sets {
-            return Ok(Choice::Listed(lists::read_sets(path, genes)?));
+            return Ok(CandidateSpec::Listed(lists::read_sets(path, genes)?));
         }
         let with = lists::find_genes(&self.with, genes, "--with")?;
         let order = match (self.pairs, self.triples, with.len()) {
@@ -166,7 +167,7 @@ impl CandidateArgs {
             }
             _ => lists::read_genes(&self.genes, genes)?,
         };
-        Ok(Choice::Combinations { order, genes: chosen, with })
+        Ok(CandidateSpec::Combinations { order, genes: chosen, with })
     }
 }
 
@@ -227,15 +228,15 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
         },
         candidates: candidates.description().clone(),
         keep: if asked == (0, 0) || args.full {
-            Keep::All
+            KeptPredictions::All
         } else {
-            Keep::Extremes { top: hits.0, bottom: hits.1 }
+            KeptPredictions::Extremes { top: hits.0, bottom: hits.1 }
         },
         block: args.block.unwrap_or_else(|| scorer.block()),
-        histogram: Histogram::around(labels.mean, labels.sd),
+        histogram: HistogramScale::around(labels.mean, labels.sd),
         part: args.part,
     };
-    let folder = Folder::start(out, plan)?;
+    let folder = PredictionFolder::start(out, plan)?;
     let plan = folder.plan();
     let range = plan.part.of_blocks(plan.blocks());
     let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
@@ -286,7 +287,12 @@ struct Trust<'a> {
 }
 
 /// Writes the tables of a finished folder and returns its summary.
-fn finish(folder: &Folder, summary: &Summary, trust: &Trust<'_>, csv: bool) -> Result<PredictionDocument> {
+fn finish(
+    folder: &PredictionFolder,
+    summary: &PredictionSummary,
+    trust: &Trust<'_>,
+    csv: bool,
+) -> Result<PredictionDocument> {
     let genes = trust.dataset.cell.genes();
     let (top, bottom) = (summary.extremes.top(), summary.extremes.bottom());
     let notes = HitNotes::new(trust.dataset, trust.split, top.iter().chain(&bottom));
@@ -333,7 +339,7 @@ struct PredictConsole {
     interrupt: Interrupt,
 }
 
-impl Progress for PredictConsole {
+impl PredictionObserver for PredictConsole {
     fn advance(&self, candidates: u64) {
         self.bar.inc(candidates);
     }

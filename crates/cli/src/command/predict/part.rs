@@ -1,13 +1,13 @@
 //! The share of candidates of a job, from the variables of its scheduler or launcher.
 
-use knockout_predict::Share;
+use knockout_predict::BlockShare;
 
 /// A part such as 3/7, or `auto`.
-pub(super) fn parse(text: &str) -> Result<Share, String> {
+pub(super) fn parse(text: &str) -> Result<BlockShare, String> {
     if text == "auto" { automatic(|name| std::env::var(name).ok()) } else { text.parse() }
 }
 
-fn automatic(variable: impl Fn(&str) -> Option<String>) -> Result<Share, String> {
+fn automatic(variable: impl Fn(&str) -> Option<String>) -> Result<BlockShare, String> {
     let number = |name: &str| variable(name)?.trim().parse::<u64>().ok();
     // A job array may start anywhere and leave numbers out.
     let of_array = || {
@@ -22,7 +22,7 @@ fn automatic(variable: impl Fn(&str) -> Option<String>) -> Result<Share, String>
         .or_else(|| of_ranks("PMI_RANK", "PMI_SIZE"))
         .or_else(|| of_ranks("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"));
     match found {
-        Some((index, of)) if index <= of => Ok(Share { index, of }),
+        Some((index, of)) if index <= of => Ok(BlockShare { index, of }),
         Some((index, of)) => {
             Err(format!("the scheduler reports part {index} of {of}; name the part, such as 3/7"))
         }

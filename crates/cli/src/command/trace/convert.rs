@@ -55,7 +55,7 @@ pub(crate) struct ConvertArgs {
 
 /// Summary of a conversion.
 #[derive(Serialize)]
-struct Summary {
+struct ConversionSummary {
     schema: u32,
     output: String,
     files: usize,
@@ -89,12 +89,12 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
         min_duration_nanos: nanos(args.min_duration, 1e3, "--min-duration")?,
     };
     let packing = if is_packed {
-        Packed::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+        TraceOutput::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
     } else {
-        Packed::Plain(file)
+        TraceOutput::Plain(file)
     };
     let mut writer = TraceWriter::new(packing).context("could not write the trace")?;
-    let mut summary = Summary {
+    let mut summary = ConversionSummary {
         schema: 1,
         output: args.output.display().to_string(),
         files: inputs.len(),
@@ -149,11 +149,12 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     let is_kept = |key: &str| key != CONVERTED && (inputs.len() == 1 || key != "distributedInfo");
     let fields = document.fields().filter(|(key, _)| is_kept(key));
     let fields = fields.chain(made.as_ref().map(|made| (CONVERTED, made)));
-    let finished = writer.finish(fields).and_then(Packed::finish).context("could not write the trace")?;
+    let finished =
+        writer.finish(fields).and_then(TraceOutput::finish).context("could not write the trace")?;
     finished.commit()?;
     ui.result(
         || {
-            let Summary { events_read, events_written, output, .. } = &summary;
+            let ConversionSummary { events_read, events_written, output, .. } = &summary;
             let [written, read] = [events_written, events_read].map(|&events| count(events));
             format!("{output}: {written} of {read} events\n")
         },
@@ -167,7 +168,7 @@ fn is_filtered(args: &ConvertArgs) -> bool {
 }
 
 /// Metadata of a trace that lacks events, so that it is not taken for a whole one; that of its input stays.
-fn how_made(args: &ConvertArgs, document: &Document, summary: &Summary) -> Option<Value> {
+fn how_made(args: &ConvertArgs, document: &Document, summary: &ConversionSummary) -> Option<Value> {
     let before = document.get(CONVERTED).and_then(Value::as_object);
     let mut made = before.cloned().unwrap_or_default();
     let mut note = |key: &str, value: Option<Value>| {
@@ -287,12 +288,12 @@ fn moved_pid(pid: &str, input: i64) -> Option<String> {
     serde_json::to_string(&format!("{text} ({input})")).ok()
 }
 
-enum Packed {
+enum TraceOutput {
     Plain(PendingFile),
     Gzip(Box<GzEncoder<PendingFile>>),
 }
 
-impl Packed {
+impl TraceOutput {
     fn finish(self) -> io::Result<PendingFile> {
         match self {
             Self::Plain(file) => Ok(file),
@@ -301,7 +302,7 @@ impl Packed {
     }
 }
 
-impl Write for Packed {
+impl Write for TraceOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.write(bytes),

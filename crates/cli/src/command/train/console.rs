@@ -21,7 +21,7 @@ const LINE_EVERY: Duration = Duration::from_mins(1);
 /// Time until the first one.
 const FIRST_LINE_AFTER: Duration = Duration::from_secs(15);
 
-/// The progress of a run, and who may stop it: Ctrl-C, SIGTERM, the time limit.
+/// The progress of a run, and its stop conditions: Ctrl-C, SIGTERM, the time limit.
 pub(super) struct TrainConsole<'a> {
     ui: &'a Ui,
     pub(super) bar: ProgressBar,
@@ -40,7 +40,7 @@ struct Length {
     steps: u64,
 }
 
-/// How fast it goes, as far as it has been seen.
+/// Measured speed so far.
 struct Pace {
     steps: u64,
     samples: u64,

@@ -93,7 +93,7 @@ pub(crate) struct Choices {
     /// The seed of the initial weights and of the order of samples; the split has its own, split.seed
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
-    /// What is held out: records, query pairs or genes
+    /// Unit that is held out: records, query pairs or genes
     #[arg(long, value_name = "SPLIT", value_parser = choice::scheme())]
     split: Option<Scheme>,
 }
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             let (keys, data) = (resume_keys(args)?, args.data.as_deref());
             return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
-        let Plan { folder, dataset, config, context } = plan(args, &ranks, ui)?;
+        let NewRun { folder, dataset, config, context } = plan(args, &ranks, ui)?;
         if args.resume_or_start && exists_already(&folder, &ranks)? {
             let existing = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
             if existing != config.model.name() {
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
     })
 }
 
-/// Says so where a network is to learn from residuals of records that the other run was fitted to, though it need not.
+/// Prints a notice if a network would learn from residuals of records that the other run was fitted to.
 fn note_fitted(config: &Config, ui: &Ui) -> Result<()> {
     let run = &config.from.residuals_of;
     if run.is_empty() {
@@ -195,15 +195,15 @@ pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) 
     Ok(config)
 }
 
-/// Returns a new run.
-struct Plan {
+/// A run to be created.
+struct NewRun {
     folder: PathBuf,
     dataset: Arc<Dataset>,
     config: Config,
     context: RunContext,
 }
 
-fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
+fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let start = args.start.read(ui)?;
@@ -222,12 +222,12 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
         ui.detail(&format!("  set {key}"));
     }
     let folder = args.out.clone().unwrap_or_else(|| {
-        let upon = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
+        let suffix = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
             (false, _) => "-residuals",
             (_, false) => "-with",
             _ => "",
         };
-        default_folder(&format!("{}{upon}", config.model.name()), dir, &config.split, config.seed)
+        default_folder(&format!("{}{suffix}", config.model.name()), dir, &config.split, config.seed)
     });
     let context = RunContext {
         dataset_folder: dir.to_owned(),
@@ -237,7 +237,7 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
         ranks: ranks.clone(),
         adopted: None,
     };
-    Ok(Plan { folder, dataset, config, context })
+    Ok(NewRun { folder, dataset, config, context })
 }
 
 /// Other runs that the run builds on.

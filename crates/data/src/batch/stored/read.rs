@@ -59,7 +59,7 @@ impl Store {
         let values = Reader::of(file).map_err(lmdb("read")).in_file(path)?;
         let found = values.get(HEADER_KEY).map_err(lmdb("read")).in_file(path)?;
         let header = found
-            .ok_or_else(|| not_a_store("it does not say what it holds"))
+            .ok_or_else(|| not_a_store("it has no header"))
             .and_then(|bytes| StoreHeader::from_bytes(&bytes))
             .in_file(path)?;
         Ok(Self { folder: folder.clone(), values, header, is_whole: false })

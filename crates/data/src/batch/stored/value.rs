@@ -191,13 +191,13 @@ mod tests {
             sums.add(bytes);
             sums.finish()
         };
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
-                changed[place] ^= 1 << bit;
-                assert_ne!(sum(&changed), sum(&bytes), "bit {bit} of byte {place}");
+                changed[index] ^= 1 << bit;
+                assert_ne!(sum(&changed), sum(&bytes), "bit {bit} of byte {index}");
             }
-            assert_ne!(sum(&bytes[..place]), sum(&bytes));
+            assert_ne!(sum(&bytes[..index]), sum(&bytes));
         }
         let mut in_pieces = LaneSums::default();
         in_pieces.add(&bytes[..128]);

@@ -10,8 +10,8 @@
 //! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates
 //! ```
 //!
-//! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
-//! checksum is verified whenever it is opened.
+//! A dataset is written to a hidden folder and appears complete or not at all. Then it never changes. Every file's checksum is
+//! verified whenever it is opened.
 
 mod manifest;
 mod read;
@@ -20,7 +20,7 @@ mod verify;
 mod write;
 
 pub use manifest::{Counts, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic};
-pub use verify::{Finding, verify};
+pub use verify::{DatasetFinding, verify};
 
 use crate::cell::Cell;
 use crate::screen::Samples;

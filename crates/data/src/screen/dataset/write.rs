@@ -1,4 +1,4 @@
-//! Writing a dataset: out of sight, then all at once.
+//! Writes a dataset to a hidden folder and renames it when it is complete.
 
 use super::manifest::check_name;
 use super::{Counts, DESCRIPTION, Dataset, Manifest, NetworkEntry, tables};

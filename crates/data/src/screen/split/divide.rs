@@ -48,8 +48,8 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
     Ok(parts)
 }
 
-/// Sends every record of a gene set where the first of them in the order is. The genes are all that a model sees: of a set that was
-/// measured twice (as a deletion and as an allele, by two laboratories) one record would give the other away.
+/// Moves every record of a gene set to the part of the first one in the order. A model sees only the genes: of a set that was
+/// measured twice (as a deletion and as an allele, by two laboratories), one record would reveal the other.
 fn together(keys: &Keys<'_>, order: &[u32], dealt: &Parts) -> Parts {
     let mut part_of_row = vec![Part::Train; keys.samples.len()];
     for (rows, part) in dealt.iter().zip(Part::ALL) {
@@ -103,8 +103,8 @@ fn part_of(bin: u32, division: Division) -> Part {
 
 /// Divides the genes, then assigns each sample by its genes.
 ///
-/// With shares, genes become test genes until the samples they take with them reach the test share, then val genes
-/// likewise: the share is one of samples, because a few genes decide over many.
+/// With shares, genes become test genes until the samples they take with them reach the test share, then val genes likewise:
+/// the share is one of samples, because a few genes have many samples.
 fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
     let samples = keys.samples;
     let genes = keys.genes_in_order();

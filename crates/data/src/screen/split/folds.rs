@@ -1,4 +1,4 @@
-//! The training part divided once more, so that every record of it can be judged by a model that was not fitted to it.
+//! Divides the training part into folds, so that a model that was not fitted to a record can predict it.
 
 use super::keys::Keys;
 use super::{Part, Split};
@@ -25,14 +25,14 @@ impl Split {
         let mut fold_of_row = vec![0; samples.len()];
         let order = Keys::new(samples, genes, self.spec().seed).records_in_order("fold");
         for row in order.into_iter().filter(|&row| is_training[row as usize]) {
-            // In turn, in an order that has nothing to do with the records.
+            // In turn, in an order that is independent of the scores.
             let next = fold_of_set.len() as u32 % folds.max(1);
             fold_of_row[row as usize] = *fold_of_set.entry(samples.genes(row as usize)).or_insert(next);
         }
         let mut out = vec![TrainingFold::default(); folds as usize];
         for &row in self.rows(Part::Train) {
-            for (fold, place) in out.iter_mut().zip(0..) {
-                let is_held_out = fold_of_row[row as usize] == place;
+            for (fold, index) in out.iter_mut().zip(0..) {
+                let is_held_out = fold_of_row[row as usize] == index;
                 if is_held_out { fold.held_out.push(row) } else { fold.kept.push(row) }
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) struct Keys<'a> {
     pub(super) samples: &'a Samples,
     seed: u64,
-    /// A hash of each gene's systematic name; what stands for the gene in larger hashes.
+    /// Returns a hash of each gene's systematic name, which represents the gene in larger hashes.
     gene_hashes: Vec<u64>,
 }
 

@@ -150,9 +150,9 @@ impl Split {
         Ok(Self { spec, parts })
     }
 
-    /// Takes over a split that was made elsewhere: rows of train, val and test over `sample_count` samples, disjoint.
+    /// Creates a split that was made elsewhere: rows of train, val and test over `sample_count` samples, disjoint.
     ///
-    /// The recipe is what is known of its making; [`Split::new`] would divide otherwise by it.
+    /// The recipe describes its origin; [`Split::new`] would give other parts for it.
     pub fn from_rows(spec: SplitSpec, mut parts: [Vec<u32>; 3], sample_count: usize) -> Result<Self> {
         let mut is_taken = vec![false; sample_count];
         for (part, rows) in Part::ALL.into_iter().zip(&mut parts) {

@@ -7,11 +7,11 @@
 //! t_g = self_weight x_g + Σ over its reactions ρ of s_ρ
 //! ```
 //!
-//! A metabolite is told what is made of it and what is used up, a reaction how much it depends on each metabolite: with signs, what both
-//! directions of a reversible reaction tell their genes would cancel.
+//! A metabolite receives production and consumption with their signs, a reaction only the magnitudes. With signs, the messages
+//! of both directions of a reversible reaction to their genes would cancel.
 //!
-//! A cell computes the nodes that differ from the wild type's and reads the others there; in the backward pass their gradients are added to
-//! the wild type's, whose turn is the last.
+//! A cell computes the nodes that differ from the wild type's and reads the others there; in the backward pass their gradients
+//! are added to the wild type's, which is processed last.
 
 use super::changes::{Changes, NodeRow};
 use super::graph::MetabolicGraph;
@@ -83,8 +83,13 @@ impl<T: Scalar> CellPass<'_, T> {
     }
 
     /// A row of a kind of node: the cell's own or the wild type's.
-    fn node<'r>(&'r self, own: &'r [T], place: NodeRow, of: impl Fn(&'r NodeRows<T>) -> &'r [T]) -> &'r [T] {
-        match (place, self.wild) {
+    fn node<'r>(
+        &'r self,
+        own: &'r [T],
+        node_row: NodeRow,
+        of: impl Fn(&'r NodeRows<T>) -> &'r [T],
+    ) -> &'r [T] {
+        match (node_row, self.wild) {
             (NodeRow::Own(at), _) => row(own, at, self.nodes.width),
             (NodeRow::Wild(at), Some(wild)) => row(of(wild), at, self.nodes.width),
             (NodeRow::Wild(_), None) => unreachable!("the wild type has all rows of its own"),
@@ -111,8 +116,8 @@ impl<T: Scalar> CellPass<'_, T> {
             sum.copy_from_slice(row(of_metabolites, metabolite as usize, width));
             for &(reaction, weight) in self.graph.turned_over_by.of(metabolite as usize) {
                 if changes.running[reaction as usize] {
-                    let place = changes.reactions.place(reaction);
-                    let from = self.node(&reactions, place, |wild| &wild.reactions);
+                    let node_row = changes.reactions.row_of(reaction);
+                    let from = self.node(&reactions, node_row, |wild| &wild.reactions);
                     add_scaled(sum, T::of(weight), from);
                 }
             }
@@ -122,8 +127,8 @@ impl<T: Scalar> CellPass<'_, T> {
         let mut sent = self.pool.zeros(changes.senders.own.len() * width);
         for (&reaction, sum) in changes.senders.own.iter().zip(sent.chunks_exact_mut(width)) {
             for &(metabolite, weight) in self.graph.metabolites_of.of(reaction as usize) {
-                let place = changes.metabolites.place(metabolite);
-                let from = self.node(&metabolites, place, |wild| &wild.metabolites);
+                let node_row = changes.metabolites.row_of(metabolite);
+                let from = self.node(&metabolites, node_row, |wild| &wild.metabolites);
                 add_scaled(sum, T::of(weight.abs()), from);
             }
         }
@@ -141,8 +146,8 @@ impl<T: Scalar> CellPass<'_, T> {
         for (&gene, out) in genes.iter().zip(out.chunks_exact_mut(self.nodes.width)) {
             out.iter_mut().zip(self.x(gene)).for_each(|(out, &x)| *out = self.nodes.self_weight * x);
             for reaction in self.running_of(gene) {
-                let place = self.changes.senders.place(reaction);
-                add_to(out, self.node(&rows.sent, place, |wild| &wild.sent));
+                let node_row = self.changes.senders.row_of(reaction);
+                add_to(out, self.node(&rows.sent, node_row, |wild| &wild.sent));
             }
         }
     }
@@ -164,13 +169,13 @@ impl<T: Scalar> CellPass<'_, T> {
             d_self_weight += dot(upstream, self.x(gene)).to_f64();
             add_scaled(rows.row(self.row(gene), width), self.nodes.self_weight, upstream);
             for reaction in self.running_of(gene) {
-                add_to(changes.senders.place(reaction).of(&mut d_sent, wild_sent, width), upstream);
+                add_to(changes.senders.row_of(reaction).of(&mut d_sent, wild_sent, width), upstream);
             }
         }
         for (&reaction, d_sent) in changes.senders.own.iter().zip(d_sent.chunks_exact(width)) {
             for &(metabolite, weight) in self.graph.metabolites_of.of(reaction as usize) {
                 let sum =
-                    changes.metabolites.place(metabolite).of(&mut d_metabolites, wild_metabolites, width);
+                    changes.metabolites.row_of(metabolite).of(&mut d_metabolites, wild_metabolites, width);
                 add_scaled(sum, T::of(weight.abs()), d_sent);
             }
         }
@@ -181,7 +186,7 @@ impl<T: Scalar> CellPass<'_, T> {
             add_to(&mut d_metabolite[metabolite as usize * width..][..width], d_made);
             for &(reaction, weight) in self.graph.turned_over_by.of(metabolite as usize) {
                 if changes.running[reaction as usize] {
-                    let sum = changes.reactions.place(reaction).of(&mut d_reactions, wild_reactions, width);
+                    let sum = changes.reactions.row_of(reaction).of(&mut d_reactions, wild_reactions, width);
                     add_scaled(sum, T::of(weight), d_made);
                 }
             }

@@ -8,7 +8,7 @@ pub(super) struct OwnNodes {
     /// Ascending.
     pub(super) own: Vec<u32>,
     /// By node: its index in `own` plus 1, or 0.
-    places: Vec<u32>,
+    own_indices: Vec<u32>,
 }
 
 /// Where a node's row is.
@@ -23,20 +23,20 @@ pub(super) enum NodeRow {
 impl OwnNodes {
     fn new(count: usize, is_own: impl Fn(usize) -> bool) -> Self {
         let own: Vec<u32> = (0..count).filter(|&node| is_own(node)).map(|node| node as u32).collect();
-        let mut places = vec![0; count];
-        (1..).zip(&own).for_each(|(place, &node)| places[node as usize] = place);
-        Self { own, places }
+        let mut own_indices = vec![0; count];
+        (1..).zip(&own).for_each(|(index, &node)| own_indices[node as usize] = index);
+        Self { own, own_indices }
     }
 
-    pub(super) fn place(&self, node: u32) -> NodeRow {
-        match self.places[node as usize] {
+    pub(super) fn row_of(&self, node: u32) -> NodeRow {
+        match self.own_indices[node as usize] {
             0 => NodeRow::Wild(node as usize),
-            place => NodeRow::Own(place as usize - 1),
+            index => NodeRow::Own(index as usize - 1),
         }
     }
 
     fn is_own(&self, node: u32) -> bool {
-        self.places[node as usize] != 0
+        self.own_indices[node as usize] != 0
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Changes {
     pub(super) reactions: OwnNodes,
     /// Metabolites of reactions that have stopped or changed.
     pub(super) metabolites: OwnNodes,
-    /// Running reactions that such a metabolite tells something else.
+    /// Running reactions that receive a changed message from such a metabolite.
     pub(super) senders: OwnNodes,
 }
 

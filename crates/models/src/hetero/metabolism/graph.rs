@@ -1,10 +1,10 @@
-//! Reactions and metabolites as nodes: who turns over what, with weights, and what of it is left when genes are deleted.
+//! Reactions and metabolites as nodes: their weighted edges, and those that remain when genes are deleted.
 //!
-//! The module knows genes, reactions and metabolites by number, neither rows of values nor the tape.
+//! Genes, reactions and metabolites are indices. The module depends on neither rows of values nor the tape.
 
 use crate::hetero::Route;
 use crate::hetero::reach::MessageGraph;
-use knockout_data::batch::{Graphs, Section};
+use knockout_data::batch::{Graphs, MaskSection};
 use knockout_data::cell::{GeneSetsRef, Metabolism};
 use knockout_engine::kernel::MASKED;
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ impl NodeLists {
     }
 }
 
-/// Genes, reactions and metabolites, tied from all sides.
+/// The edges between genes, reactions and metabolites, in both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetabolicGraph {
     /// Genes that each reaction needs.
@@ -122,7 +122,7 @@ impl MetabolicGraph {
         let reactions = 0..self.genes_of.rows();
         let of_sample = |(sample, set): (usize, &&[u32])| match graphs {
             Graphs::Masks(layout, masks) => {
-                let is_kept = |reaction| masks[sample].is_kept(layout, Section::Reactions, reaction);
+                let is_kept = |reaction| masks[sample].is_kept(layout, MaskSection::Reactions, reaction);
                 reactions.clone().map(is_kept).collect()
             }
             Graphs::Subgraphs(subgraphs) => {

@@ -38,10 +38,10 @@ fn options(case: &Case) -> HeteroOptions {
 fn load<T: Scalar>(case: &Case, route: Route) -> Hetero<T> {
     let genes = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
     let names = case.json["options"]["networks"].as_array().unwrap();
-    let networks = names.iter().enumerate().map(|(place, name)| {
+    let networks = names.iter().enumerate().map(|(index, name)| {
         let name = name.as_str().unwrap();
         let graph = case_graph(case, &format!("input.edges.{name}"), genes);
-        HeteroNetwork { name: name.to_owned(), graph, place, positions: Vec::new() }
+        HeteroNetwork { name: name.to_owned(), graph, index, positions: Vec::new() }
     });
     let mut model = Hetero::new(genes, networks.collect(), HeteroOptions { route, ..options(case) }, 0);
     fill_all(case, model.parameters_mut());
@@ -70,8 +70,8 @@ fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precis
     }
     let last = tape.value(forward.layers[forward.layers.len() - 1]);
     if route != Route::Rebuilt {
-        let places = (0..sets.len()).flat_map(|sample| (0..rows).map(move |gene| (sample, gene)));
-        let z = places.flat_map(|(sample, gene)| {
+        let rows_of_genes = (0..sets.len()).flat_map(|sample| (0..rows).map(move |gene| (sample, gene)));
+        let z = rows_of_genes.flat_map(|(sample, gene)| {
             let row = forward.row(sample, gene);
             last[row * width..(row + 1) * width].iter().map(|value| value.to_f64())
         });

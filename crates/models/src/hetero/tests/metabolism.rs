@@ -132,17 +132,17 @@ fn a_sample_is_the_wild_type_of_the_cell_without_its_genes() {
                     targets.map(move |to| (from, to as u32)).collect::<Vec<_>>()
                 });
                 let edges = edges.filter(|(from, to)| !set.contains(from) && !set.contains(to));
-                super::network(&network.name, network.place, genes, &edges.collect::<Vec<_>>())
+                super::network(&network.name, network.index, genes, &edges.collect::<Vec<_>>())
             });
             let networks = networks.collect();
             let graph = MetabolicGraph::of(&random_metabolism(&mut rng, genes)).without(set);
             let parts = HeteroParts { networks, metabolism: Some(graph), features: None };
             let mut rebuilt = Hetero::<f64>::with_parts(genes, parts, options.clone(), seed);
-            for place in 0..model.parameters().len() {
+            for index in 0..model.parameters().len() {
                 rebuilt
                     .parameters_mut()
-                    .values_mut(place)
-                    .copy_from_slice(model.parameters().get(place).values());
+                    .values_mut(index)
+                    .copy_from_slice(model.parameters().get(index).values());
             }
             let none = knockout_data::cell::GeneSets::default();
             let mut other = Tape::new(rebuilt.parameters());

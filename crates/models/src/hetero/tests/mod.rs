@@ -13,8 +13,8 @@ use super::*;
 use crate::testing::graph;
 use knockout_base::random::Rng;
 
-fn network(name: &str, place: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {
-    HeteroNetwork { name: name.to_owned(), graph: graph(genes, edges), place, positions: Vec::new() }
+fn network(name: &str, index: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {
+    HeteroNetwork { name: name.to_owned(), graph: graph(genes, edges), index, positions: Vec::new() }
 }
 
 fn named<T: serde::de::DeserializeOwned>(value: &str) -> T {
@@ -42,12 +42,12 @@ fn small() -> HeteroOptions {
 
 /// Sparse enough that rows remain unchanged in every layer, with self-loops, repeats and genes without edges.
 fn random_networks(rng: &mut Rng, genes: usize, edges: usize) -> Vec<HeteroNetwork> {
-    let mut make = |place: usize, name: &str| {
+    let mut make = |index: usize, name: &str| {
         let edges: Vec<(u32, u32)> = (0..edges)
             .map(|_| (rng.below(genes - 2) as u32, rng.below(genes - 3) as u32))
             .chain([(0, 0), (1, 2), (1, 2)])
             .collect();
-        network(name, place, genes, &edges)
+        network(name, index, genes, &edges)
     };
     vec![make(0, "a"), make(1, "b"), make(2, "c")]
 }
@@ -61,8 +61,8 @@ fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: Heter
     };
     let parts = HeteroParts { networks, metabolism, features: None };
     let mut model = Hetero::with_parts(genes, parts, options, seed);
-    for place in 0..model.parameters().len() {
-        for value in model.parameters_mut().values_mut(place) {
+    for index in 0..model.parameters().len() {
+        for value in model.parameters_mut().values_mut(index) {
             *value += T::of(0.2 * rng.normal());
         }
     }

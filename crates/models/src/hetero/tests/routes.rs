@@ -22,7 +22,7 @@ pub(super) fn evaluate<T: Scalar>(
     let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     let mut gradients = Gradients::zeros(model.parameters());
     tape.backward(loss, &mut gradients);
-    let gradients = (0..model.parameters().len()).map(|place| wide(gradients.parameter(place)).collect());
+    let gradients = (0..model.parameters().len()).map(|index| wide(gradients.parameter(index)).collect());
     std::iter::once(predictions).chain(gradients).collect()
 }
 

@@ -142,8 +142,8 @@ fn evidence<'r>(row: &Row<'r>) -> Result<&'r str, Error> {
     if is_code { Ok(code) } else { Err(row.bad(EVIDENCE, "an evidence code such as IDA or IEA")) }
 }
 
-/// The gene of a row: by the database's number, which stays when names change; by a synonym that is a systematic name; by the symbol.
-/// Other synonyms are not asked: a gene outside the table was often once called as one inside is.
+/// The gene of a row: by the database's number, which stays when names change; by a synonym that is a systematic name; by the
+/// symbol. Other synonyms are not used: they often belonged to another gene.
 fn gene(row: &Row<'_>, names: &Names) -> Result<Option<u32>, Error> {
     let systematic =
         |synonyms: &str| synonyms.split('|').find_map(|name| names.systematic(name.trim().as_bytes()));

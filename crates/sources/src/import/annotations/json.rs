@@ -18,13 +18,13 @@ struct TermName(String);
 pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
     let ListedTerms(entries) = source.json("a JSON object of genes, each with a list of terms")?;
     let mut file = AnnotationFile::default();
-    for (place, (gene, terms)) in (1..).zip(entries) {
+    for (position, (gene, terms)) in (1..).zip(entries) {
         file.tally.rows += 1;
         if terms.is_empty() {
             file.tally.skip("no term");
             continue;
         }
-        let Some(gene) = file.tally.gene(names, gene.trim().as_bytes(), place) else { continue };
+        let Some(gene) = file.tally.gene(names, gene.trim().as_bytes(), position) else { continue };
         for TermName(term) in terms {
             file.put(gene, &term).map_err(|kind| source.fail(kind))?;
         }

@@ -26,24 +26,24 @@ pub fn read(
     let (mut table, found) = TextTable::with_header(source.input()?, style, &wanted)?;
     let mut found = found.into_iter().flatten();
     let gene = found.next().unwrap_or_default();
-    let mut places: Vec<usize> = found.collect();
+    let mut indices: Vec<usize> = found.collect();
     let header = table.header().names().to_vec();
     if columns.is_empty() {
-        places = (0..header.len()).filter(|&place| place != gene).collect();
+        indices = (0..header.len()).filter(|&index| index != gene).collect();
     }
-    if places.is_empty() {
+    if indices.is_empty() {
         return Err(source.fail(fault::empty("column of numbers")));
     }
-    let names_of = places.iter().map(|&place| header[place].trim().to_owned()).collect();
+    let names_of = indices.iter().map(|&index| header[index].trim().to_owned()).collect();
     let mut file = FeatureFile::new(names_of, gene_count);
     while let Some(row) = table.next_row()? {
         file.tally.rows += 1;
-        let mut values = Vec::with_capacity(places.len());
-        for &place in &places {
+        let mut values = Vec::with_capacity(indices.len());
+        for &index in &indices {
             let expected = "a number (an empty cell is unknown)";
-            let value = row.number(place, expected)?.map_or(f32::NAN, |value| value as f32);
+            let value = row.number(index, expected)?.map_or(f32::NAN, |value| value as f32);
             if value.is_infinite() {
-                return Err(row.bad(place, expected));
+                return Err(row.bad(index, expected));
             }
             values.push(value);
         }

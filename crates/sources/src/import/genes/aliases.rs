@@ -1,7 +1,7 @@
 //! More names for the genes of a table: from SGD, from STRING, from any table of two columns.
 
 use super::sgd;
-use crate::import::names::{Names, Rank};
+use crate::import::names::{NamePriority, Names};
 use crate::import::read::{ColumnNames, Quotes, Separator, Style};
 use crate::import::source::Source;
 use knockout_base::error::Error;
@@ -19,7 +19,7 @@ pub struct Added {
 }
 
 impl Added {
-    fn claim(&mut self, names: &mut Names, gene: u32, alias: &str, rank: Rank) {
+    fn claim(&mut self, names: &mut Names, gene: u32, alias: &str, rank: NamePriority) {
         self.names += u64::from(names.claim(alias, GeneId(gene), rank));
     }
 }
@@ -34,10 +34,10 @@ pub fn read_sgd(source: &Source<'_>, names: &mut Names) -> Result<Added, Error> 
             continue;
         };
         if let Some(standard) = &listed.gene.standard {
-            added.claim(names, gene, standard, Rank::Standard);
+            added.claim(names, gene, standard, NamePriority::Standard);
         }
         for alias in &listed.aliases {
-            added.claim(names, gene, alias, Rank::Alias);
+            added.claim(names, gene, alias, NamePriority::Alias);
         }
     }
     Ok(added)
@@ -85,7 +85,7 @@ fn read_pairs(
         for (_, &column) in aliases.iter().zip(&found[1..]) {
             // Some sources list several accessions in one cell.
             for alias in row.text(column)?.split([';', '|']) {
-                added.claim(names, gene, alias.trim(), Rank::Foreign);
+                added.claim(names, gene, alias.trim(), NamePriority::Foreign);
             }
         }
     }

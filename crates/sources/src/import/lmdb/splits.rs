@@ -47,7 +47,7 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
 /// Reads a split file for records that became these rows of a dataset of `sample_count` samples.
 pub fn read(source: &Source<'_>, rows: &RecordRows, sample_count: usize) -> Result<IndexSplit, Error> {
     let index: Index = source.json("a split file {train, val, test}")?;
-    let mut place: Vec<Option<usize>> = vec![None; sample_count];
+    let mut part_of_row: Vec<Option<usize>> = vec![None; sample_count];
     let (mut left_out, mut moved_to_train) = (0, 0);
     for (part, records) in [&index.train, &index.val, &index.test].into_iter().enumerate() {
         for &record in records {
@@ -57,7 +57,7 @@ pub fn read(source: &Source<'_>, rows: &RecordRows, sample_count: usize) -> Resu
                     format!("a record of the store, which has {}", rows.len()),
                 )));
             };
-            match row.and_then(|row| place.get_mut(row as usize)) {
+            match row.and_then(|row| part_of_row.get_mut(row as usize)) {
                 None => left_out += 1,
                 Some(slot) => match *slot {
                     None => *slot = Some(part),
@@ -71,7 +71,7 @@ pub fn read(source: &Source<'_>, rows: &RecordRows, sample_count: usize) -> Resu
         }
     }
     let mut parts: [Vec<u32>; 3] = Default::default();
-    for (row, part) in place.iter().enumerate().filter_map(|(row, part)| part.map(|part| (row, part))) {
+    for (row, part) in part_of_row.iter().enumerate().filter_map(|(row, part)| part.map(|part| (row, part))) {
         parts[part].push(row as u32);
     }
     let count: usize = parts.iter().map(Vec::len).sum();

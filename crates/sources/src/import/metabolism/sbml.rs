@@ -23,17 +23,19 @@ const MAX_EVENT: usize = 16 << 20;
 /// Reads a model.
 pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, Error> {
     let (path, stream) = source.input()?.expect_text("an SBML file")?;
-    let place = Rc::new(ReadPosition::default());
-    let counted =
-        LineCountingReader { inner: io::BufReader::with_capacity(1 << 16, stream), progress: place.clone() };
+    let progress = Rc::new(ReadPosition::default());
+    let counted = LineCountingReader {
+        inner: io::BufReader::with_capacity(1 << 16, stream),
+        progress: progress.clone(),
+    };
     let mut reader = Reader::from_reader(counted);
     let mut parser = SbmlParser::default();
     let mut buffer = Vec::new();
     loop {
-        let line = place.line.get() + 1;
+        let line = progress.line.get() + 1;
         let at = |error: Error| error.in_file(&path).on_line(line);
         buffer.clear();
-        place.event.set(0);
+        progress.event.set(0);
         match reader.read_event_into(&mut buffer) {
             Ok(Event::Start(tag)) => parser.open(&tag, line).map_err(at)?,
             Ok(Event::Empty(tag)) => {
@@ -56,7 +58,7 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
         )));
     }
     if parser.depth > 0 {
-        return Err(xml("it ends before its elements do").in_file(&path).on_line(place.line.get() + 1));
+        return Err(xml("it ends before its elements do").in_file(&path).on_line(progress.line.get() + 1));
     }
     parser.finish(names).build(source, names, gene_count)
 }
@@ -219,8 +221,8 @@ impl SbmlParser {
         let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
         let value = self.side * value.ok_or_else(|| bad(&text, "a stoichiometry, a finite number"))?;
         // A species on both sides counts with the difference.
-        let place = *self.species.entry(id.clone()).or_insert(reaction.stoichiometry.len());
-        match reaction.stoichiometry.get_mut(place) {
+        let index = *self.species.entry(id.clone()).or_insert(reaction.stoichiometry.len());
+        match reaction.stoichiometry.get_mut(index) {
             Some((_, sum)) => *sum += value,
             None => reaction.stoichiometry.push((id, value)),
         }

@@ -68,7 +68,7 @@ impl EdgeCollector {
         }
         let is_flipped = source > target && self.orientation != Orientation::Directed;
         let (first, second) = if is_flipped { (target, source) } else { (source, target) };
-        let Some(order) = u32::try_from(self.edges.len()).ok().filter(|&place| place < u32::MAX / 2) else {
+        let Some(order) = u32::try_from(self.edges.len()).ok().filter(|&count| count < u32::MAX / 2) else {
             self.is_full = true;
             return;
         };

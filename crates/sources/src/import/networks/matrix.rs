@@ -38,8 +38,8 @@ pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFil
             return Err(wrong_width(&row, regulators.len() + 1));
         }
         let target = row.bytes(0);
-        for (place, regulator) in regulators.iter().enumerate() {
-            let weight = weight_of(&row, place + 1)?;
+        for (index, regulator) in regulators.iter().enumerate() {
+            let weight = weight_of(&row, index + 1)?;
             if weight == 0.0 {
                 continue;
             }

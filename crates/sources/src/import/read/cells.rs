@@ -47,7 +47,7 @@ pub enum Quotes {
 pub(super) type CellSpan = (u32, u32);
 
 /// Text, cells and line of a row.
-pub(super) type Cells<'r> = (&'r [u8], &'r [CellSpan], u64);
+pub(super) type RowCells<'r> = (&'r [u8], &'r [CellSpan], u64);
 
 /// A quote was opened and not closed.
 #[derive(Debug)]

@@ -19,8 +19,8 @@ pub fn set_unpack_limit_mib(mib: u64) {
 
 pub(super) fn unpack_limit_mib() -> u64 {
     *LIMIT_MIB.get_or_init(|| {
-        let said = std::env::var("KNOCKOUT_UNPACK_MIB").ok().and_then(|text| text.parse().ok());
-        said.unwrap_or(USUAL_MIB).min(1 << 30)
+        let given = std::env::var("KNOCKOUT_UNPACK_MIB").ok().and_then(|text| text.parse().ok());
+        given.unwrap_or(USUAL_MIB).min(1 << 30)
     })
 }
 

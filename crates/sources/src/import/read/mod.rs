@@ -1,8 +1,8 @@
 //! Reading files: bytes to lines to cells, whatever the packing.
 //!
-//! Text is plain or gzip (told by its first bytes), UTF-8 or UTF-16 (told by its byte-order mark), with LF or CRLF
-//! line ends. A sheet or a Parquet file gives the same rows of cells. Memory holds one line or one batch, never a
-//! file. The module knows nothing of genes.
+//! Text is plain or gzip (detected by its first bytes), UTF-8 or UTF-16 (detected by its byte-order mark), with LF or CRLF line
+//! ends. A sheet or a Parquet file gives the same rows of cells. Memory holds one line or one batch, never a file. The module
+//! does not depend on genes.
 
 mod cells;
 mod header;

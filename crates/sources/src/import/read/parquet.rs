@@ -1,6 +1,6 @@
 //! A Parquet file as rows of text cells: only the requested columns are decoded.
 
-use super::cells::{CellSpan, Cells};
+use super::cells::{CellSpan, RowCells};
 use super::header::Header;
 use super::limit::check_unpacked;
 use crate::import::fault;
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) struct ParquetRows {
     rows: Rows,
     /// For every column that is decoded, its index in the header.
-    places: Vec<usize>,
+    indices: Vec<usize>,
     width: usize,
     number: u64,
     text: String,
@@ -37,16 +37,16 @@ impl ParquetRows {
     }
 
     pub(super) fn open(path: &Path, columns: &[Option<usize>]) -> Result<Self, Error> {
-        let mut places: Vec<usize> = columns.iter().copied().flatten().collect();
-        places.sort_unstable();
-        places.dedup();
+        let mut indices: Vec<usize> = columns.iter().copied().flatten().collect();
+        indices.sort_unstable();
+        indices.dedup();
         let file = open(path)?;
         let packed = file.metadata().map_or(0, |found| found.len());
-        let rows = Rows::open(file, &places).map_err(|error| failed(path, error))?;
+        let rows = Rows::open(file, &indices).map_err(|error| failed(path, error))?;
         let width = rows.width();
         Ok(Self {
             rows,
-            places,
+            indices,
             width,
             number: 0,
             text: String::new(),
@@ -56,19 +56,19 @@ impl ParquetRows {
         })
     }
 
-    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<RowCells<'_>>, Error> {
         if !self.rows.advance().map_err(|error| failed(path, error))? {
             return Ok(None);
         }
         self.text.clear();
         self.cells.clear();
         self.cells.resize(self.width, (0, 0));
-        for (column, &place) in self.places.iter().enumerate() {
+        for (column, &index) in self.indices.iter().enumerate() {
             let start = self.text.len() as u32;
             self.text.push_str(self.rows.cell(column));
-            self.cells[place] = (start, self.text.len() as u32);
+            self.cells[index] = (start, self.text.len() as u32);
         }
-        self.unpacked += (self.text.len() + self.places.len()) as u64;
+        self.unpacked += (self.text.len() + self.indices.len()) as u64;
         check_unpacked(self.packed, self.unpacked).map_err(|error| error.in_file(path))?;
         self.number += 1;
         Ok(Some((self.text.as_bytes(), &self.cells, self.number)))

@@ -3,7 +3,7 @@
 //! The workbook's reader borrows the workbook, so it lives in a thread of its own that hands over rows a block at a
 //! time; the blocks are bounded, and so is what a decoder's panic can do.
 
-use super::cells::{CellSpan, Cells};
+use super::cells::{CellSpan, RowCells};
 use super::limit::unpack_limit_mib;
 use super::unpacked::unpacked_bytes;
 use crate::import::fault::{self, BoxedError};
@@ -64,7 +64,7 @@ impl SheetRows {
         Ok(Self { receiver, block: Vec::new().into_iter(), current: SheetRow::default(), is_done: false })
     }
 
-    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<RowCells<'_>>, Error> {
         loop {
             if let Some(row) = self.block.next() {
                 self.current = row;

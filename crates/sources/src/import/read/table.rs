@@ -1,6 +1,6 @@
 //! A table, row by row, from text, a sheet or Parquet.
 
-use super::cells::{self, CellSpan, Cells, Quotes, Separator};
+use super::cells::{self, CellSpan, Quotes, RowCells, Separator};
 use super::header::{ColumnNames, Header, TITLE_LINES};
 use super::input::InputBytes;
 use super::lines::Lines;
@@ -208,7 +208,7 @@ impl<'a> TextRows<'a> {
         })
     }
 
-    fn next_cells(&mut self) -> Result<Option<Cells<'_>>, Error> {
+    fn next_cells(&mut self) -> Result<Option<RowCells<'_>>, Error> {
         loop {
             let Some((from, to)) = self.lines.next_span()? else { return Ok(None) };
             if !self.lines.bytes(from, to).trim_ascii().is_empty() {
@@ -217,7 +217,7 @@ impl<'a> TextRows<'a> {
         }
     }
 
-    fn split(&mut self, from: usize, to: usize) -> Result<Cells<'_>, Error> {
+    fn split(&mut self, from: usize, to: usize) -> Result<RowCells<'_>, Error> {
         let line = self.lines.bytes(from, to);
         // Until the header has settled the width, every line may be a title with separators of its own.
         if self.width.is_none() {

@@ -124,7 +124,7 @@ pub enum NetworkSource {
         /// Channels, one network each; by default the six of `links.detailed`, or the combined score.
         #[serde(default)]
         channels: Vec<String>,
-        /// The least score (1 to 1000) that is an edge.
+        /// Lowest score (1 to 1000) of an edge.
         #[serde(default)]
         threshold: u32,
         /// Thresholds of single channels.
@@ -324,10 +324,10 @@ pub enum AnnotationSource {
         /// The name of the set; from the file's by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        /// Minimum number of genes of the table per term; 2 by default, because a term with one gene carries no similarity.
         #[serde(default = "two")]
         min_genes: u32,
-        /// The most genes of the table that a term has; any number by default.
+        /// Maximum number of genes of the table per term; no limit by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_genes: Option<u32>,
     },
@@ -338,10 +338,10 @@ pub enum AnnotationSource {
         /// The name of the set; from the file's by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        /// Minimum number of genes of the table per term; 2 by default, because a term with one gene carries no similarity.
         #[serde(default = "two")]
         min_genes: u32,
-        /// The most genes of the table that a term has; any number by default.
+        /// Maximum number of genes of the table per term; no limit by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_genes: Option<u32>,
     },
@@ -352,10 +352,10 @@ pub enum AnnotationSource {
         /// The name of the set; from the file's by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        /// Minimum number of genes of the table per term; 2 by default, because a term with one gene carries no similarity.
         #[serde(default = "two")]
         min_genes: u32,
-        /// The most genes of the table that a term has; any number by default.
+        /// Maximum number of genes of the table per term; no limit by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_genes: Option<u32>,
     },
@@ -375,10 +375,10 @@ pub enum AnnotationSource {
         /// The name of the set; from the file's by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        /// Minimum number of genes of the table per term; 2 by default, because a term with one gene carries no similarity.
         #[serde(default = "two")]
         min_genes: u32,
-        /// The most genes of the table that a term has; any number by default.
+        /// Maximum number of genes of the table per term; no limit by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_genes: Option<u32>,
     },

@@ -8,9 +8,9 @@ use crate::import::fault;
 use crate::import::features;
 use crate::import::genes::{ListedGene, NamedGenes, aliases, list, sgd};
 use crate::import::lmdb::{self, IndexSplit};
-use crate::import::names::{Names, Rank};
+use crate::import::names::{NamePriority, Names};
 use crate::import::recipe::{AliasSource, GeneSource, Recipe, ScreenSource};
-use crate::import::report::{GeneReport, Report, SampleReport};
+use crate::import::report::{GeneReport, ImportReport, SampleReport};
 use crate::import::screens::MeasurementCollector;
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
@@ -29,7 +29,7 @@ pub struct Import {
     /// Cell, samples and manifest, not yet written.
     pub dataset: Dataset,
     /// Report of what was read and left out.
-    pub report: Report,
+    pub report: ImportReport,
     /// Splits taken over with the screens.
     pub splits: Vec<IndexSplit>,
     /// The recipe it was made by.
@@ -40,15 +40,21 @@ pub struct Import {
 ///
 /// Sources are read one after the other, each once; memory holds what is kept of them.
 pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, Error> {
-    Importer { recipe, base, advance, report: Report { schema: 1, ..Report::default() }, sources: Vec::new() }
-        .run()
+    Importer {
+        recipe,
+        base,
+        advance,
+        report: ImportReport { schema: 1, ..ImportReport::default() },
+        sources: Vec::new(),
+    }
+    .run()
 }
 
 struct Importer<'a> {
     recipe: &'a Recipe,
     base: &'a Path,
     advance: &'a dyn Fn(u64),
-    report: Report,
+    report: ImportReport,
     /// `file blake3` of everything read.
     sources: Vec<String>,
 }
@@ -243,7 +249,7 @@ impl<'a> Importer<'a> {
         let table = GeneTable::new(genes)?;
         let mut names = Names::new(&table);
         for (gene, alias) in aliases {
-            names.claim(&alias, GeneId(gene), Rank::Alias);
+            names.claim(&alias, GeneId(gene), NamePriority::Alias);
         }
         Ok((table, names, GenePositions::new(positions)))
     }

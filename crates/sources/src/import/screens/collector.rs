@@ -170,7 +170,7 @@ impl MeasurementCollector {
         let query = measured
             .query
             .iter()
-            .fold(0, |bits, gene| sorted.binary_search(gene).map_or(bits, |place| bits | 1 << place));
+            .fold(0, |bits, gene| sorted.binary_search(gene).map_or(bits, |index| bits | 1 << index));
         let kind = code_of(&mut self.kinds, |known| known == measured.kind, || measured.kind.to_owned())?;
         let is_alone = |known: &BTreeSet<String>| known.len() == 1 && known.contains(source);
         let source_code = code_of(&mut self.sources, is_alone, || BTreeSet::from([source.to_owned()]))?;
@@ -277,16 +277,18 @@ impl MeasurementCollector {
     pub fn repeats(&self) -> Vec<Repeats> {
         let unspecified = self.kinds.iter().position(|kind| kind == PerturbationKind::Unspecified.name());
         let is_unspecified = |group: &SampleGroup| Some(usize::from(group.kind)) == unspecified;
-        let mut untold: BTreeMap<&[u32], u32> = BTreeMap::new();
+        let mut unspecified_rows: BTreeMap<&[u32], u32> = BTreeMap::new();
         if self.kinds.len() > 1 {
             let rows = self.groups.iter().zip(0..).filter(|(group, _)| is_unspecified(group));
-            untold.extend(rows.map(|(group, row)| (&group.genes[..], row)));
+            unspecified_rows.extend(rows.map(|(group, row)| (&group.genes[..], row)));
         }
-        let told = self.groups.iter().zip(0..).filter(|(group, _)| !is_unspecified(group));
-        let alike: Vec<[u32; 2]> = if untold.is_empty() {
+        let specified = self.groups.iter().zip(0..).filter(|(group, _)| !is_unspecified(group));
+        let alike: Vec<[u32; 2]> = if unspecified_rows.is_empty() {
             Vec::new()
         } else {
-            told.filter_map(|(group, row)| Some([*untold.get(&group.genes[..])?, row])).collect()
+            specified
+                .filter_map(|(group, row)| Some([*unspecified_rows.get(&group.genes[..])?, row]))
+                .collect()
         };
         let single = |row: u32| self.groups[row as usize].measurement(row);
         // Only sources alone measure; a set of several stands for what was merged.
@@ -301,7 +303,7 @@ impl MeasurementCollector {
         let joined: Vec<String> =
             self.sources.iter().map(|names| names.iter().cloned().collect::<Vec<_>>().join("+")).collect();
         for group in &self.groups {
-            let in_query = group.genes.iter().enumerate().filter(|(place, _)| group.query >> place & 1 == 1);
+            let in_query = group.genes.iter().enumerate().filter(|(index, _)| group.query >> index & 1 == 1);
             let query: SmallVec<[u32; 3]> = in_query.map(|(_, &gene)| gene).collect();
             let p_value = if group.score.count > 1 {
                 ttest::p_value(group.score.value, group.squares, group.score.count)
@@ -330,8 +332,8 @@ fn code_of<T>(
     is_it: impl Fn(&T) -> bool,
     word: impl FnOnce() -> T,
 ) -> Result<u16, Error> {
-    if let Some(place) = words.iter().rposition(is_it) {
-        return Ok(place as u16);
+    if let Some(index) = words.iter().rposition(is_it) {
+        return Ok(index as u16);
     }
     let code =
         u16::try_from(words.len()).map_err(|_too_many| fault::too_many("kinds or sources", 1 << 16))?;

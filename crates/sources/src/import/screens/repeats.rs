@@ -151,8 +151,8 @@ mod tests {
             all.push(measured(row, 1, 2.0 * truth));
         }
         let found = repeats_of(&all, &[], &|row| measured(row, 0, 0.0), &names);
-        let said: Vec<_> = found.iter().map(|r| (&r.first[..], &r.second[..], r.sets)).collect();
-        assert_eq!(said, [("lab", "lab", 20), ("lab", "other", 20)]);
+        let pairs: Vec<_> = found.iter().map(|r| (&r.first[..], &r.second[..], r.sets)).collect();
+        assert_eq!(pairs, [("lab", "lab", 20), ("lab", "other", 20)]);
         assert!(found.iter().all(|repeats| (repeats.pearson - 1.0).abs() < 1e-12));
     }
 

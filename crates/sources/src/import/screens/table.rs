@@ -92,7 +92,7 @@ pub fn read(
     let filter: Vec<(usize, &String)> =
         filter.iter().flatten().copied().zip(options.filter.values()).collect();
     let names = sink.names();
-    // Without a table of genes a cell cannot be asked whether it is a name as a whole; only a lone column must hold several.
+    // Without a table of genes it is unknown whether a cell is one name as a whole; only a lone column must hold several.
     let is_one_each = usual || (names.is_none() && genes.len() > 1);
     let in_cell = if is_one_each { InCell::One } else { InCell::Several };
     while let Some(row) = table.next_row()? {
@@ -114,13 +114,13 @@ pub fn read(
         }
         let mut words = Vec::with_capacity(genes.len());
         let mut query = 0;
-        for (place, &column) in genes.iter().enumerate() {
+        for (index, &column) in genes.iter().enumerate() {
             let before = words.len();
             push_genes(&row, column, in_cell, names, &mut words)?;
-            if usual && place < 2 && words.len() == before {
+            if usual && index < 2 && words.len() == before {
                 return Err(row.bad(column, "a gene; only the third column of genes may be empty"));
             }
-            if place < options.query {
+            if index < options.query {
                 query = words.len();
             }
         }

@@ -9,7 +9,7 @@ mod rows;
 mod tree;
 
 use super::{Mode, Spans, StepOutcome, StepPlan, Trainer};
-use crate::loader::{EpochBatches, ShardPlace, Shards};
+use crate::loader::{EpochBatches, ShardPosition, Shards};
 use crate::schedule::GroupEnd;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSets;
@@ -66,7 +66,7 @@ struct ShardSamples {
 struct WaitingShard<'a> {
     tape: Tape<'a, f32>,
     forward: Forward,
-    place: ShardPlace,
+    position: ShardPosition,
     targets: &'a [f32],
 }
 
@@ -97,35 +97,35 @@ impl Trainer {
         for held in &held {
             let Some(loaded) = batches.next_batch()? else { return Ok(None) };
             meter.load(loaded.times());
-            let (place, batch) = (loaded.place(), loaded.batch());
-            samples = place.batch_samples;
+            let (position, batch) = (loaded.position(), loaded.batch());
+            samples = position.batch_samples;
             if plan.mode == Mode::Data || batch.is_empty() {
                 continue;
             }
             let sets = held.sets.get_or_init(|| batch.genes.clone()).view();
             let standardised = || batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32);
             let targets = held.targets.get_or_init(|| standardised().collect());
-            let at = LossAt { shard: shard_at(place), ..plan.at };
+            let at = LossAt { shard: shard_at(position), ..plan.at };
             let mut tape = Tape::new(model.parameters()).observed(observer);
             let input = Input { sets, graphs: &loaded.graphs(), training: Some(at) };
             let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, input));
             if gathers {
-                waiting.push(WaitingShard { tape, forward, place, targets });
+                waiting.push(WaitingShard { tape, forward, position, targets });
                 continue;
             }
             let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, targets, at));
-            let weight = weight(place, targets);
-            losses.push(ShardLoss::of(&tape, &loss, place.shard, weight, plan.at)?);
+            let weight = weight(position, targets);
+            losses.push(ShardLoss::of(&tape, &loss, position.shard, weight, plan.at)?);
             if plan.mode >= Mode::Backward {
                 let mut gradients = Gradients::zeros(model.parameters());
                 meter.time(StepPhase::Backward, || {
                     tape.backward_from(&[(loss.total, &[weight as f32])], &mut gradients);
                 });
-                tree.insert(place.shard, gradients);
+                tree.insert(position.shard, gradients);
             }
         }
         if plan.mode == Mode::Data {
-            // A batch is there when the slowest rank has its part; without this, ranks would drift apart.
+            // A batch is loaded when the slowest rank has its part. Without this barrier, ranks would drift apart.
             meter.time(StepPhase::Barrier, || sharding.ranks.any(false))?;
             return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
         }
@@ -154,19 +154,19 @@ impl Trainer {
     }
 }
 
-fn shard_at(place: ShardPlace) -> ShardAt {
+fn shard_at(position: ShardPosition) -> ShardAt {
     ShardAt {
-        first_sample: place.first_sample as u32,
-        first_member: place.first_member as u32,
+        first_sample: position.first_sample as u32,
+        first_member: position.first_member as u32,
         is_part: true,
     }
 }
 
-/// The share of a shard's mean loss in that of the batch: its share of the samples that have a score.
-fn weight(place: ShardPlace, targets: &[f32]) -> f64 {
+/// Returns the weight of a shard's mean loss in that of the batch: its share of the samples that have a score.
+fn weight(position: ShardPosition, targets: &[f32]) -> f64 {
     let scored = targets.iter().filter(|target| !target.is_nan()).count();
-    match place.batch_scored {
-        0 => targets.len() as f64 / place.batch_samples as f64,
+    match position.batch_scored {
+        0 => targets.len() as f64 / position.batch_samples as f64,
         all => scored as f64 / all as f64,
     }
 }

@@ -30,7 +30,7 @@ impl ShardLoss {
         Ok(Self { shard: shard as u64, weight, loss: value, parts: loss.parts.clone() })
     }
 
-    /// One number after the other, names behind their length.
+    /// Appends one number after the other; names follow their length.
     fn write(&self, out: &mut Vec<u8>) {
         let numbers = [self.shard, self.weight.to_bits(), self.loss.to_bits(), self.parts.len() as u64];
         for number in numbers {
@@ -82,7 +82,7 @@ pub(super) fn gather_losses(mine: &[ShardLoss], ranks: &Ranks) -> Result<Vec<Sha
     Ok(losses)
 }
 
-/// The loss of the batch and its parts: means over the shards, in their order.
+/// Returns the loss of the batch and its parts: means over the shards, in their order.
 pub(super) fn combined(losses: &[ShardLoss]) -> StepOutcome {
     let mut outcome = StepOutcome::default();
     for shard in losses {

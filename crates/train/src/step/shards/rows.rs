@@ -44,11 +44,11 @@ impl<'a> Coupled<'a> {
         if ranks.is_first() {
             losses.push(loss);
         }
-        for WaitingShard { mut tape, forward, place, targets } in waiting {
+        for WaitingShard { mut tape, forward, position, targets } in waiting {
             let rest = self.model.loss_without_samples(&mut tape, &forward, self.at);
-            let weight = weight(place, targets);
+            let weight = weight(position, targets);
             if let Some(rest) = &rest {
-                losses.push(ShardLoss::of(&tape, rest, place.shard, weight, self.at)?);
+                losses.push(ShardLoss::of(&tape, rest, position.shard, weight, self.at)?);
             }
             if self.mode < Mode::Backward {
                 continue;
@@ -56,7 +56,7 @@ impl<'a> Coupled<'a> {
             let vars = self.model.coupled_rows(&forward);
             let of_shard = |slope: &[f32]| {
                 let width = slope.len() / samples;
-                place.first_sample * width..(place.first_sample + targets.len()) * width
+                position.first_sample * width..(position.first_sample + targets.len()) * width
             };
             let seed = [weight as f32];
             let mut seeds: Vec<(Var, &[f32])> =
@@ -64,12 +64,12 @@ impl<'a> Coupled<'a> {
             seeds.extend(rest.iter().map(|rest| (rest.total, &seed[..])));
             let mut gradients = Gradients::zeros(self.model.parameters());
             meter.time(StepPhase::Backward, || tape.backward_from(&seeds, &mut gradients));
-            tree.insert(place.shard, gradients);
+            tree.insert(position.shard, gradients);
         }
         Ok(())
     }
 
-    /// The loss of all samples, and its gradients with respect to their rows.
+    /// Computes the loss of all samples, and its gradients with respect to their rows.
     fn loss_and_slopes(&self, all: &AllRows) -> Result<(ShardLoss, Vec<Vec<f32>>)> {
         let slopes: Vec<RefCell<Vec<f32>>> =
             all.rows.iter().map(|rows| RefCell::new(vec![0.0; rows.len()])).collect();
@@ -90,7 +90,7 @@ impl<'a> Coupled<'a> {
         let loss = self.model.loss_of_rows(&mut tape, &vars, &all.targets, self.at);
         let value = ShardLoss::of(&tape, &loss, 0, 1.0, self.at)?;
         if self.mode >= Mode::Backward {
-            // No parameter enters the loss but through the rows.
+            // Parameters enter the loss only through the rows.
             tape.backward(loss.total, &mut Gradients::zeros(self.model.parameters()));
         } else {
             drop(tape);

@@ -8,10 +8,10 @@ use knockout_base::error::Result;
 use knockout_engine::grad::Gradients;
 use std::collections::BTreeMap;
 
-/// Gradients of some shards, added up as far as this rank has both sides.
+/// Partial sums of the gradients of this rank's shards.
 pub(super) struct GradientTree<'d> {
     sharding: &'d Sharding,
-    /// By their first shard: how many shards a node spans, and their sum.
+    /// Nodes by their first shard: number of shards and sum of their gradients.
     nodes: BTreeMap<usize, (usize, Gradients<f32>)>,
 }
 
@@ -104,7 +104,7 @@ fn packed_len(gradients: &Gradients<f32>) -> usize {
     (0..gradients.parameter_count()).map(|index| gradients.parameter(index).len()).sum()
 }
 
-/// All gradients one after the other: one message.
+/// Returns all gradients one after the other, as one message.
 fn pack(gradients: &Gradients<f32>, packed: &mut Vec<f32>) {
     packed.clear();
     for index in 0..gradients.parameter_count() {

@@ -1,5 +1,5 @@
-//! What is asked of any bytes as a file of a run's folder: an error, or a value that can be gone on with. Shared by the
-//! fuzz target `run_files` and by `tests/replay.rs`.
+//! The check of any bytes as a file of a run's folder: an error, or a value to resume from. Shared by the fuzz target
+//! `run_files` and by `tests/replay.rs`.
 //!
 //! Prediction and split files are not among them: a panic inside the Parquet reader is caught and becomes an error, which a
 //! fuzzer cannot see past.
@@ -16,7 +16,7 @@ pub(crate) const NO_TENSORS: &[u8] = b"\x08\0\0\0\0\0\0\0{}      ";
 
 /// The file that the bytes are taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RunFileKind {
     /// `weights.safetensors`.
     Weights,
     /// `optimiser.safetensors`.
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Config,
 }
 
-impl Kind {
+impl RunFileKind {
     /// In the order of the first byte of an input.
     pub(crate) const ALL: [Self; 8] = [
         Self::Weights,
@@ -49,26 +49,26 @@ impl Kind {
     ];
 }
 
-/// Asks of an input whose first byte says what file it is; gives whether the bytes were accepted. `folder` is scratch space.
+/// Checks an input whose first byte selects the file; returns whether the bytes were accepted. `folder` is scratch space.
 pub(crate) fn ask(input: &[u8], folder: &Path) -> bool {
     let Some((&first, bytes)) = input.split_first() else { return false };
-    match Kind::ALL[usize::from(first) % Kind::ALL.len()] {
-        Kind::Weights => decoded(&Files { weights: bytes, ..empty() }),
-        Kind::Optimiser => decoded(&Files { optimiser: bytes, ..empty() }),
-        Kind::Buffers => decoded(&Files { buffers: bytes, ..empty() }),
-        Kind::State => decoded(&Files { state: bytes, ..empty() }),
-        Kind::Sums => {
+    match RunFileKind::ALL[usize::from(first) % RunFileKind::ALL.len()] {
+        RunFileKind::Weights => decoded(&Files { weights: bytes, ..empty() }),
+        RunFileKind::Optimiser => decoded(&Files { optimiser: bytes, ..empty() }),
+        RunFileKind::Buffers => decoded(&Files { buffers: bytes, ..empty() }),
+        RunFileKind::State => decoded(&Files { state: bytes, ..empty() }),
+        RunFileKind::Sums => {
             fs::write(folder.join("manifest.json"), bytes).expect("scratch space takes a file");
             let error = load(folder).expect_err("the files that it lists are not there");
             assert!(!error.to_string().is_empty());
             false
         }
-        Kind::Manifest => {
+        RunFileKind::Manifest => {
             fs::write(folder.join("manifest.json"), bytes).expect("scratch space takes a file");
             RunFolder::read_manifest(folder).is_ok()
         }
-        Kind::Metrics => metrics(bytes, folder),
-        Kind::Config => config(bytes),
+        RunFileKind::Metrics => metrics(bytes, folder),
+        RunFileKind::Config => config(bytes),
     }
 }
 
@@ -89,7 +89,7 @@ fn decoded(files: &Files<'_>) -> bool {
     for tensor in &tensors {
         assert_eq!(tensor.shape.iter().product::<usize>(), tensor.values.len(), "{}", tensor.name);
     }
-    // A run goes on from here for some epochs.
+    // A run resumes from here for some epochs.
     let (mut rate, mut stopping, place) = (state.learning_rate, state.early_stopping, state.position);
     let mut best: Vec<_> = state.best.into_values().collect();
     let now = rate.rate();
