@@ -1,7 +1,7 @@
 //! A Parquet file with any bytes in any places, and any bytes as one: a table, or an error.
 #![no_main]
 
-use knockout_data::table::{Columns, Table};
+use knockout_data::table::{Columns, ParquetTable};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 fn read(bytes: Vec<u8>) {
-    let Ok(table) = Table::decode(bytes) else { return };
+    let Ok(table) = ParquetTable::decode(bytes) else { return };
     table.u32s("id").ok();
     table.optional_f64s("value").ok();
     if let Ok((offsets, values)) = table.lists("set") {

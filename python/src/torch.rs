@@ -10,7 +10,7 @@ use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{Gradients, Tape};
 use knockout_models::loss::LOSSES;
-use knockout_models::{Input, LossAt, Model};
+use knockout_models::{Input, LossPosition, Model};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::run::Run;
@@ -237,7 +237,7 @@ pub(crate) fn training_steps<'py>(
     for (genes, offsets, targets, epoch, step) in steps {
         let sets = gene_sets(&genes, &offsets, data.cell.genes().len())?;
         let targets = targets.as_array().to_vec();
-        let at = LossAt::new(epoch, step);
+        let at = LossPosition::new(epoch, step);
         let input = Input { sets: sets.view(), graphs: &Graphs::None, training: Some(at) };
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, input);

@@ -16,6 +16,18 @@
 //! 4. `findings`: [`Analysis`] joins the files of several ranks, [`Bound`] names the limit of the steps, and a [`TraceComparison`] has two
 //!    analyses side by side.
 //!
+//! An event is classified by these, from the trace's own words to those of the findings:
+//!
+//! | word | meaning | decided by |
+//! |---|---|---|
+//! | `cat` | text in the trace, such as `cpu_op` or `kernel` | the producer of the trace |
+//! | kind | events of one name, `cat` and origin | the trace |
+//! | rule | gives a category to some kinds, alone (`itself`) or with the events inside them (`inside`) | the rule file |
+//! | category | name in the rules that takes self time, such as `forward` or `memory copies` | the rules and the call tree |
+//! | phase | category of the innermost enclosing event with an `inside` rule | the rules and the call tree |
+//! | [`Role`] | part that a category plays in a step, by which findings look for it | `[[category]]` of the rule file |
+//! | work | of a device event: computation, communication, memory or other | its role, else its name |
+//!
 //! A *step* is always a step of training. HTA is Holistic Trace Analysis, a Python package; its figures are repeated by its own rules beside
 //! the exact ones.
 //!

@@ -3,7 +3,7 @@
 
 use crate::collect::counts::EventCounts;
 use crate::findings::warning::{self, Counted, TraceWarning};
-use knockout_trace::{Phase, ReadOutcome, Sink, Symbol, Symbols, TraceEvent};
+use knockout_trace::{EventType, ReadOutcome, Sink, Symbol, Symbols, TraceEvent};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ pub struct ReferenceFile {
     pub label: String,
     /// Number of events in the file.
     pub events: u64,
-    /// Events by phase and by usable duration.
+    /// Events by event type and by usable duration.
     pub counts: EventCounts,
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
@@ -252,7 +252,7 @@ impl Reference {
             }
         }
         let mut warnings = warning::of_reading(outcome, &sink.counts);
-        let pairs = sink.counts.of_phase(Phase::BEGIN) + sink.counts.of_phase(Phase::END);
+        let pairs = sink.counts.of_event_type(EventType::BEGIN) + sink.counts.of_event_type(EventType::END);
         warning::extend_counted(&mut warnings, [(Counted::BeginEndNotUsed, pairs)]);
         self.files.push(ReferenceFile {
             label: label.to_owned(),

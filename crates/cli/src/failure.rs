@@ -61,12 +61,12 @@ impl fmt::Display for Failure {
 }
 
 /// Adds the operation that failed to errors that have a class.
-pub(crate) trait Context<T> {
+pub(crate) trait FailureContext<T> {
     fn context(self, message: impl Into<String>) -> Result<T>;
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
+impl<T, E: Into<Failure>> FailureContext<T> for Result<T, E> {
     fn context(self, message: impl Into<String>) -> Result<T> {
         self.map_err(|error| error.into().context(message))
     }

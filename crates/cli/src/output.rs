@@ -1,6 +1,6 @@
 //! Output files that are complete or absent, and that replace nothing but outputs of the same kind.
 
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use clap::Args;
 #[cfg(feature = "lab")]
 use knockout_base::files::Folder;

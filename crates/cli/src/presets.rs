@@ -1,6 +1,6 @@
 //! Presets and configuration files that a configuration starts from. All become `key=value`.
 
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_models::{MODELS, ModelEntry};

@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Tape};
-use knockout_models::{Dango, DangoNetwork, LossAt, Model, SelfLoopChoice};
+use knockout_models::{Dango, DangoNetwork, LossPosition, Model, SelfLoopChoice};
 use knockout_sources::synth::{SynthConfig, synthesise};
 
 fn step(criterion: &mut Criterion) {
@@ -21,7 +21,7 @@ fn step(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut tape = Tape::new(model.parameters());
                 let forward = model.forward(&mut tape, sets);
-                let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
+                let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossPosition::default());
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);
                 let norm = gradients.norm();

@@ -38,7 +38,7 @@ pub use hetero::{
     ScoreCombination, StartKind,
 };
 pub use init::Init;
-pub use loss::{LossAt, RecordedLoss, ShardAt};
+pub use loss::{LossPosition, RecordedLoss, ShardAt};
 pub use model::{FixedScorer, Forward, Input, Model};
 pub use network::{SelfLoopChoice, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};

@@ -1,6 +1,6 @@
 //! The interface between a model and the training loop.
 
-use crate::loss::{BufferState, CircularBuffer, LossAt, RecordedLoss, Restored, ScoreLoss, ScoredRows};
+use crate::loss::{BufferState, CircularBuffer, LossPosition, RecordedLoss, Restored, ScoreLoss, ScoredRows};
 use knockout_base::error::Result;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
@@ -32,7 +32,7 @@ pub trait Model<T: Scalar = f32>: Send + Sync {
         tape: &mut Tape<'a, T>,
         forward: &Forward,
         targets: &'a [T],
-        at: LossAt,
+        at: LossPosition,
     ) -> RecordedLoss {
         self.score_loss().record(tape, forward.rows(), targets, at, None)
     }
@@ -43,30 +43,30 @@ pub trait Model<T: Scalar = f32>: Send + Sync {
         self.score_loss().couples_samples()
     }
 
-    /// Returns the variables that such a loss reads of all samples at once, with a row for every sample.
+    /// Returns the variables from which a loss that couples samples is computed, with a row for every sample.
     fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
         self.score_loss().variables(forward.rows())
     }
 
-    /// Records the terms that samples enter, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
+    /// Records the terms that depend on samples, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
     fn loss_of_rows<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
         rows: &[Var],
         targets: &'a [T],
-        at: LossAt,
+        at: LossPosition,
     ) -> RecordedLoss {
         let (&predictions, rest) = rows.split_first().expect("rows of a loss that couples them");
         let forward = Forward { representation: rest.first().copied(), ..Forward::scores(predictions) };
         self.loss(tape, &forward, targets, at)
     }
 
-    /// Records the other terms of such a loss, which no sample enters.
+    /// Records the terms without samples of a loss that couples samples.
     fn loss_without_samples<'a>(
         &'a self,
         _tape: &mut Tape<'a, T>,
         _forward: &Forward,
-        _at: LossAt,
+        _at: LossPosition,
     ) -> Option<RecordedLoss> {
         None
     }
@@ -117,7 +117,7 @@ pub struct Input<'a, 'g> {
     /// Their graphs, as the loader prepared them.
     pub graphs: &'g Graphs<'g>,
     /// Position in the run; `None` in evaluation mode: no dropout.
-    pub training: Option<LossAt>,
+    pub training: Option<LossPosition>,
 }
 
 impl<'a, 'g> Input<'a, 'g> {

@@ -9,7 +9,7 @@ use crate::{Extremes, Hit, KeptPredictions, Plan, Scores};
 use knockout_base::error::{Error, Result};
 use knockout_base::files;
 use knockout_data::cell::{GeneSets, GeneTable};
-use knockout_data::table::{Columns, Table};
+use knockout_data::table::{Columns, ParquetTable};
 use serde::{Deserialize, Serialize};
 
 const METADATA: &str = "knockout.block";
@@ -172,7 +172,7 @@ impl ScoredBlock {
     }
 
     fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>> {
-        let table = Table::decode(bytes)?;
+        let table = ParquetTable::decode(bytes)?;
         let scored = table.metadata(METADATA).and_then(|text| serde_json::from_str(text).ok());
         let Some(scored) = scored else { return Ok(None) };
         let numbers = table.u64s("number")?;

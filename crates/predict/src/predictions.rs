@@ -8,7 +8,7 @@ use crate::TrainedGenes;
 use knockout_base::error::{Error, Result, class_of_path};
 use knockout_base::files::{Folder, replace};
 use knockout_data::screen::{Dataset, Part, Split, SplitSpec};
-use knockout_data::table::{Columns, Table};
+use knockout_data::table::{Columns, ParquetTable};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +133,7 @@ impl Predictions {
     }
 
     fn decode(bytes: Vec<u8>) -> Result<Self> {
-        let table = Table::decode(bytes).map_err(unreadable)?;
+        let table = ParquetTable::decode(bytes).map_err(unreadable)?;
         let rows = table.u32s("row").map_err(unreadable)?;
         let scores = table.f64s("score").map_err(unreadable)?;
         let predictions = table.f64s("prediction").map_err(unreadable)?;

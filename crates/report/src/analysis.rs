@@ -119,11 +119,9 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
         facts.push(Fact::new("steps", count(summary.count)));
         facts.push(Fact::new("median step", time(summary.median_us)));
     }
-    let idle_us = |file: &FileFindings| Some((1.0 - file.bound.device_busy?) * file.bound.parts.total_us());
-    let idle_us: Vec<f64> = analysis.ranks.iter().filter_map(idle_us).collect();
-    if !idle_us.is_empty() {
+    if let Some(idle_us) = analysis.device_idle_us() {
         let name = if analysis.steps.is_empty() { "device idle" } else { "device idle in steps" };
-        facts.push(Fact::new(name, time(idle_us.iter().sum())));
+        facts.push(Fact::new(name, time(idle_us)));
     }
     facts
 }

@@ -232,8 +232,8 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
     let files = &reference.files;
     let sum = |of: fn(&knockout_analyze::EventCounts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
     let mut events_by_ph = std::collections::BTreeMap::new();
-    for (phase, count) in files.iter().flat_map(|file| file.counts.by_phase()) {
-        *events_by_ph.entry(phase).or_insert(0) += count;
+    for (event_type, count) in files.iter().flat_map(|file| file.counts.by_event_type()) {
+        *events_by_ph.entry(event_type).or_insert(0) += count;
     }
     ReferenceDocument {
         schema: SCHEMA,

@@ -48,7 +48,7 @@ mod write;
 
 pub use format::{
     ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Id, Irregularity, IrregularityKind, Lane,
-    LaneId, LaneTable, Packing, Phase, ReadError, Skipped, Symbol, Symbols, TraceEvent,
+    LaneId, LaneTable, Packing, EventType, ReadError, Skipped, Symbol, Symbols, TraceEvent,
 };
 pub use read::{CONVERTED, ReadOptions, ReadOutcome, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{

@@ -25,8 +25,8 @@ use std::time::Instant;
 
 /// Settings of the loader: the keys `loader.*` of a run's configuration.
 ///
-/// Only the order changes results: models read gene indices or an equivalent, and batches arrive in the same order for any
-/// number of threads. The other keys change the time of a step.
+/// Only `order` and `queries` change results: models read gene indices or an equivalent, and batches arrive in the same order for
+/// any number of threads. The other keys change the time of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderOptions {
@@ -150,8 +150,8 @@ impl Loader {
         self
     }
 
-    /// Records fetching, processing and collating in the threads that do it, waiting in the consumer, and the number of ready
-    /// batches.
+    /// Records fetching, processing and collating in the threads that do it, waiting on the consumer's thread, and the
+    /// number of ready batches.
     #[must_use]
     pub fn with_recorder(mut self, recorder: &Recorder) -> Self {
         self.recorder = recorder.clone();

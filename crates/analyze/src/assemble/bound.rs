@@ -1,7 +1,7 @@
 //! The bound of a file: the parts of its steps, and the phase, module and operation that have most of the cause's time.
 
 use super::heaviest::{Heaviest, heaviest_path};
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::device_state::DeviceState;
 use crate::attribute::lane::LaneResult;
 use crate::attribute::parts::{PartNanos, StepPart};
@@ -30,24 +30,24 @@ pub(crate) struct FileTimes<'a> {
 }
 
 /// Returns the parts of the time of a file.
-pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> FileTimes<'a> {
-    let steps = &parts.steps.steps;
-    let lane_of = |lane| parts.lanes.iter().find(|own| own.lane == lane && own.parts.len() == steps.len());
-    let threads = communicating_threads(parts);
+pub(crate) fn times<'a>(file: &'a FileSums<'_>) -> FileTimes<'a> {
+    let steps = &file.steps.steps;
+    let lane_of = |lane| file.lanes.iter().find(|own| own.lane == lane && own.parts.len() == steps.len());
+    let threads = communicating_threads(file);
     let mut main: Vec<&LaneResult> = Vec::new();
     let mut by_step: Vec<PartNanos> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         let lane = main.iter().find(|own| own.lane == step.lane).copied().or_else(|| lane_of(step.lane));
         let nanos = lane.and_then(|lane| lane.parts.get(index)).copied().unwrap_or_default();
-        by_step.push(with_other_threads(parts, index, threads, nanos));
+        by_step.push(with_other_threads(file, index, threads, nanos));
         if let Some(lane) = lane.filter(|lane| main.iter().all(|own| own.lane != lane.lane)) {
             main.push(lane);
         }
     }
     let mut nanos = PartNanos::default();
     if main.is_empty() {
-        main.extend(launching_lane(parts));
-        nanos = whole(parts, main.first().copied());
+        main.extend(launching_lane(file));
+        nanos = whole(file, main.first().copied());
     }
     for (sum, own) in by_step.iter().flat_map(|own| own.iter().enumerate()) {
         if let Some(total) = nanos.get_mut(sum) {
@@ -58,16 +58,16 @@ pub(crate) fn times<'a>(parts: &'a Attributed<'_>) -> FileTimes<'a> {
 }
 
 /// Returns the lane that launches most, else the one that works most, among those of the host.
-fn launching_lane<'a>(parts: &'a Attributed<'_>) -> Option<&'a LaneResult> {
+fn launching_lane<'a>(file: &'a FileSums<'_>) -> Option<&'a LaneResult> {
     let works = |lane: &LaneResult| -> i64 {
-        let awake = lane.tree.nodes.iter().filter(|node| !parts.rules.role(node.category).is_asleep());
+        let awake = lane.tree.nodes.iter().filter(|node| !file.rules.role(node.category).is_asleep());
         awake.map(|node| node.self_nanos).sum()
     };
     let is_host = |lane: &&LaneResult| {
-        lane.side == Side::Host && lane.time.spans > 0 && !parts.totals.overhead_lanes.contains(lane.lane)
+        lane.side == Side::Host && lane.time.spans > 0 && !file.totals.overhead_lanes.contains(lane.lane)
     };
     // Of equal ones the first. A thread of autograd's works for another one.
-    parts
+    file
         .lanes
         .iter()
         .filter(is_host)
@@ -76,7 +76,7 @@ fn launching_lane<'a>(parts: &'a Attributed<'_>) -> Option<&'a LaneResult> {
 }
 
 /// The parts of a whole trace, with the idle time of one lane.
-fn whole(parts: &Attributed<'_>, lane: Option<&LaneResult>) -> PartNanos {
+fn whole(file: &FileSums<'_>, lane: Option<&LaneResult>) -> PartNanos {
     let mut nanos = lane.and_then(|lane| lane.parts.first()).copied().unwrap_or_default();
     for (part, state) in [
         (StepPart::Compute, DeviceState::Computing),
@@ -84,29 +84,29 @@ fn whole(parts: &Attributed<'_>, lane: Option<&LaneResult>) -> PartNanos {
         (StepPart::Copies, DeviceState::Copying),
         (StepPart::Profiler, DeviceState::Profiling),
     ] {
-        nanos[part as usize] = parts.states.nanos(state);
+        nanos[part as usize] = file.states.nanos(state);
     }
-    let window = parts.totals.work_window.map_or(0, |(start, end)| end - start);
+    let window = file.totals.work_window.map_or(0, |(start, end)| end - start);
     nanos[StepPart::Unrecorded as usize] = (window - nanos.iter().sum::<i64>()).max(0);
     nanos
 }
 
 /// Counts the threads that communicate, beside those with steps; none where there is a device.
-fn communicating_threads(parts: &Attributed<'_>) -> i64 {
+fn communicating_threads(file: &FileSums<'_>) -> i64 {
     let communicates = |lane: &&LaneResult| {
         let mut nodes = lane.tree.nodes.iter();
-        lane.parts.is_empty() && nodes.any(|node| parts.rules.role(node.category) == Role::Communication)
+        lane.parts.is_empty() && nodes.any(|node| file.rules.role(node.category) == Role::Communication)
     };
-    if parts.has_device() { 0 } else { parts.lanes.iter().filter(communicates).count() as i64 }
+    if file.has_device() { 0 } else { file.lanes.iter().filter(communicates).count() as i64 }
 }
 
 /// Without a device, a thread that has nothing but the step's span waits for the `threads` that communicate meanwhile.
-fn with_other_threads(parts: &Attributed<'_>, step: usize, threads: i64, mut nanos: PartNanos) -> PartNanos {
+fn with_other_threads(file: &FileSums<'_>, step: usize, threads: i64, mut nanos: PartNanos) -> PartNanos {
     if threads == 0 {
         return nanos;
     }
-    let categories = parts.rules.categories();
-    let of_step = parts.steps.host.iter().skip(step * categories.len()).take(categories.len());
+    let categories = file.rules.categories();
+    let of_step = file.steps.host.iter().skip(step * categories.len()).take(categories.len());
     let is_communication = |row: &(usize, &i64)| {
         categories.get(row.0).is_some_and(|category| category.role == Role::Communication)
     };
@@ -135,14 +135,14 @@ fn time_parts(nanos: &PartNanos) -> TimeParts {
 }
 
 /// Returns the bound of a file.
-pub(crate) fn bound(parts: &Attributed<'_>, times: &FileTimes<'_>) -> Bound {
-    let has_device = parts.has_device();
+pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
+    let has_device = file.has_device();
     let total_us = times.all.total_us();
     let (limit, cause, confidence) = times.all.limit(has_device);
     let busy = [StepPart::Compute, StepPart::Communication, StepPart::Copies]
         .map(|part| us(times.nanos[part as usize]));
-    let window_us = us(parts.totals.work_window.map_or(0, |(start, end)| end - start));
-    let naming = Naming { parts, times, total_us, cause };
+    let window_us = us(file.totals.work_window.map_or(0, |(start, end)| end - start));
+    let naming = Naming { file, times, total_us, cause };
     let CauseNames { largest, module, operation } = naming.names(limit);
     // Without a device all time is the host's, so the cause is its largest phase.
     let cause = match (limit, &largest) {
@@ -155,7 +155,7 @@ pub(crate) fn bound(parts: &Attributed<'_>, times: &FileTimes<'_>) -> Bound {
         confidence,
         gain_us: cause * total_us / times.steps.len().max(1) as f64,
         device_busy: has_device.then(|| share(busy.iter().sum(), total_us)),
-        device_busy_of_trace: has_device.then(|| share(us(parts.device.exact.busy.all.nanos), window_us)),
+        device_busy_of_trace: has_device.then(|| share(us(file.device.exact.busy.all.nanos), window_us)),
         largest,
         module,
         operation,
@@ -181,7 +181,7 @@ struct CauseNames {
 
 /// Finds the names of a cause.
 struct Naming<'a> {
-    parts: &'a Attributed<'a>,
+    file: &'a FileSums<'a>,
     times: &'a FileTimes<'a>,
     total_us: f64,
     /// Share of the cause.
@@ -212,35 +212,35 @@ impl Naming<'_> {
     }
 
     fn role_of(&self, category: CategoryId) -> Role {
-        self.parts.rules.role(category)
+        self.file.rules.role(category)
     }
 
     /// The largest operation of the device (or of the profiler) launched in steps.
     fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> NamedTime {
-        let parts = self.parts;
+        let file = self.file;
         let matches = |kind: &&Kind| (kind.is(Kind::DEVICE) || kind.is(Kind::OVERHEAD)) && is(kind);
         let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
         let mut add = |name: Symbol, nanos: i64| {
             let sum = sums.entry(name).or_default();
             *sum = sum.saturating_add(nanos);
         };
-        if parts.steps.steps.is_empty() || parts.steps.pairs_full {
-            let kinds = parts.kinds.iter().filter(matches);
+        if file.steps.steps.is_empty() || file.steps.pairs_full {
+            let kinds = file.kinds.iter().filter(matches);
             kinds.for_each(|kind| add(kind.name, i64::try_from(kind.sum_nanos).unwrap_or(i64::MAX)));
         } else {
-            for (_, kind, nanos) in parts.steps.pairs() {
-                if let Some(kind) = parts.kinds.get(kind.index()).filter(matches) {
+            for (_, kind, nanos) in file.steps.pairs() {
+                if let Some(kind) = file.kinds.get(kind.index()).filter(matches) {
                     add(kind.name, nanos);
                 }
             }
         }
-        sums.retain(|name, _| !is_wait(parts.text(*name)));
+        sums.retain(|name, _| !is_wait(file.text(*name)));
         let (name, nanos) = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos)?;
-        self.named(parts.text(name), nanos)
+        self.named(file.text(name), nanos)
     }
 
     fn communication(&self) -> CauseNames {
-        let categories = self.parts.rules.categories();
+        let categories = self.file.rules.categories();
         let name = categories.iter().find(|category| category.role == Role::Communication);
         let largest = name.map(|category| (category.name.clone(), self.cause));
         let on_device = self.times.nanos[StepPart::Communication as usize];
@@ -254,12 +254,12 @@ impl Naming<'_> {
 
     /// The operation in which a thread with steps waits for the device most.
     fn wait(&self) -> NamedTime {
-        let parts = self.parts;
+        let file = self.file;
         let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
         for lane in &self.times.main {
             for node in &lane.tree.nodes {
-                let Some(kind) = parts.kinds.get(node.kind.index()) else { continue };
-                let is_copy = kind.is(Kind::CALL) && parts.text(kind.name).contains("Memcpy");
+                let Some(kind) = file.kinds.get(node.kind.index()) else { continue };
+                let is_copy = kind.is(Kind::CALL) && file.text(kind.name).contains("Memcpy");
                 if is_copy || self.role_of(node.category) == Role::DeviceWait {
                     *sums.entry(self.operator_around(lane, node).unwrap_or(kind.name)).or_default() +=
                         node.self_nanos;
@@ -267,7 +267,7 @@ impl Naming<'_> {
             }
         }
         let (name, nanos) = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos)?;
-        self.named(parts.text(name), nanos)
+        self.named(file.text(name), nanos)
     }
 
     /// The outermost operator around a node.
@@ -275,8 +275,8 @@ impl Naming<'_> {
         let mut found = None;
         let mut up = node.parent;
         while let Some(above) = up.and_then(|id| lane.tree.nodes.get(id.index())) {
-            let kind = self.parts.kinds.get(above.kind.index())?;
-            let is_operator = matches!(self.parts.text(kind.category), "cpu_op" | "Operator");
+            let kind = self.file.kinds.get(above.kind.index())?;
+            let is_operator = matches!(self.file.text(kind.cat), "cpu_op" | "Operator");
             if is_operator && !kind.is(Kind::STEP) {
                 found = Some(kind.name);
             }
@@ -287,7 +287,7 @@ impl Naming<'_> {
 
     /// The phase, module and operation of the host while the device is idle: of data loading, or of everything else.
     fn host(&self, role: Option<Role>) -> CauseNames {
-        let parts = self.parts;
+        let file = self.file;
         let counts = |node: &Node| {
             let phase = node.phase.map(|phase| self.role_of(phase));
             match role {
@@ -296,7 +296,7 @@ impl Naming<'_> {
             }
         };
         let main = &self.times.main;
-        let engines: Vec<&LaneResult> = parts
+        let engines: Vec<&LaneResult> = file
             .lanes
             .iter()
             .filter(|lane| !lane.engine.is_empty() && main.iter().all(|own| own.lane != lane.lane))
@@ -311,7 +311,7 @@ impl Naming<'_> {
             let nodes = lanes.iter().flat_map(|lane| &lane.tree.nodes);
             nodes.filter(|node| counts(node)).map(|node| node.idle_nanos).sum()
         };
-        let find = |role| parts.rules.categories().iter().position(|category| category.role == role);
+        let find = |role| file.rules.categories().iter().position(|category| category.role == role);
         if let (Some(unnamed), Some(backward)) = (find(Role::Unattributed), find(Role::Backward)) {
             let [unnamed, backward] = [unnamed, backward].map(CategoryId::from_index);
             let of = |phase| phases.get(&phase).copied().unwrap_or(0);
@@ -321,13 +321,13 @@ impl Naming<'_> {
         }
         let phase = phases.iter().rev().max_by_key(|(_, nanos)| **nanos);
         let Some((&phase, &nanos)) = phase else { return CauseNames::default() };
-        let largest = self.named(parts.category_name(phase), nanos);
+        let largest = self.named(file.category_name(phase), nanos);
         let half = (self.cause * self.total_us * 500.0) as i64;
-        let Heaviest { mut module, mut operation } = heaviest_path(parts, main, &counts, half);
-        let deeper = heaviest_path(parts, &engines, &counts, half);
+        let Heaviest { mut module, mut operation } = heaviest_path(file, main, &counts, half);
+        let deeper = heaviest_path(file, &engines, &counts, half);
         (module, operation) = (deeper.module.or(module), deeper.operation.or(operation));
         // A phase's own span repeats its name.
-        let repeats = |name: Symbol| words(parts.text(name)) == words(parts.category_name(phase));
+        let repeats = |name: Symbol| words(file.text(name)) == words(file.category_name(phase));
         if operation.is_none_or(|(name, _)| repeats(name)) {
             let lanes = main.iter().chain(&engines);
             let in_phase = lanes
@@ -335,7 +335,7 @@ impl Naming<'_> {
                 .filter(|node| counts(node) && phase_of(node) == phase);
             let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
             for node in in_phase {
-                if let Some(kind) = parts.kinds.get(node.kind.index()).filter(|kind| !kind.is(Kind::STEP)) {
+                if let Some(kind) = file.kinds.get(node.kind.index()).filter(|kind| !kind.is(Kind::STEP)) {
                     *sums.entry(kind.name).or_default() += node.idle_nanos;
                 }
             }
@@ -343,7 +343,7 @@ impl Naming<'_> {
             operation = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos);
         }
         let named = |found: Option<(Symbol, i64)>| {
-            found.and_then(|(name, nanos)| self.named(parts.text(name), nanos))
+            found.and_then(|(name, nanos)| self.named(file.text(name), nanos))
         };
         CauseNames { largest, module: named(module), operation: named(operation) }
     }

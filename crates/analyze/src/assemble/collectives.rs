@@ -1,31 +1,31 @@
 //! Communication on the device as a small table, from which the ranks of a job are matched.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::collect::ArgValueKey;
 use crate::collect::collectives::CollectiveEvent;
 use crate::findings::{CollectiveKind, CollectiveRow, CollectiveTable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) fn table(parts: &Attributed<'_>) -> CollectiveTable {
+pub(crate) fn table(file: &FileSums<'_>) -> CollectiveTable {
     let mut groups: BTreeMap<String, Arc<str>> = BTreeMap::new();
-    let mut rows: Vec<CollectiveRow> = Vec::with_capacity(parts.collectives.events.len());
-    for event in &parts.collectives.events {
-        let group = event.group.map_or_else(String::new, |group| text(parts, group));
+    let mut rows: Vec<CollectiveRow> = Vec::with_capacity(file.collectives.events.len());
+    for event in &file.collectives.events {
+        let group = event.group.map_or_else(String::new, |group| text(file, group));
         let group = groups.entry(group).or_insert_with_key(|name| Arc::from(name.as_str()));
         let group = Arc::clone(group);
-        rows.push(row(parts, event, group));
+        rows.push(row(file, event, group));
     }
     rows.sort_by_key(|row| (row.start_nanos, row.end_nanos));
-    CollectiveTable { rows, left_out: parts.collectives.left_out }
+    CollectiveTable { rows, left_out: file.collectives.left_out }
 }
 
-fn row(parts: &Attributed<'_>, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
+fn row(file: &FileSums<'_>, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
     let kind = match event.name {
-        Some(name) => CollectiveKind::of(&text(parts, name)),
-        None => CollectiveKind::of(parts.kind_name(event.kind)),
+        Some(name) => CollectiveKind::of(&text(file, name)),
+        None => CollectiveKind::of(file.kind_name(event.kind)),
     };
-    let element = event.dtype.and_then(|dtype| element_bytes(&text(parts, dtype)));
+    let element = event.dtype.and_then(|dtype| element_bytes(&text(file, dtype)));
     let bytes = |elements: Option<i64>| {
         u64::try_from(elements?).ok().filter(|number| *number > 0)?.checked_mul(element?)
     };
@@ -41,10 +41,10 @@ fn row(parts: &Attributed<'_>, event: &CollectiveEvent, group: Arc<str>) -> Coll
     }
 }
 
-fn text(parts: &Attributed<'_>, value: ArgValueKey) -> String {
+fn text(file: &FileSums<'_>, value: ArgValueKey) -> String {
     match value {
         ArgValueKey::Number(number) => number.to_string(),
-        ArgValueKey::Text(text) => parts.text(text).to_owned(),
+        ArgValueKey::Text(text) => file.text(text).to_owned(),
     }
 }
 

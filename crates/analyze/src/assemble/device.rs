@@ -1,6 +1,6 @@
 //! Device figures as values.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::gpu::{Busy, LaunchSums, StreamQueue, StreamTime};
 use crate::attribute::interval::Union;
 use crate::collect::id::StreamId;
@@ -80,8 +80,8 @@ fn idle(time: &StreamTime) -> Option<IdleStream> {
     })
 }
 
-pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
-    let exact = &parts.device.exact;
+pub(crate) fn whole(file: &FileSums<'_>) -> Option<Gpu> {
+    let exact = &file.device.exact;
     let device_events: u64 = exact.by_type.iter().map(|(events, _)| events).sum();
     if device_events == 0 {
         return None;
@@ -91,9 +91,9 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
         .zip(&exact.by_type)
         .map(|(name, (events, sum))| (*name, KernelType { events: *events, sum_us: us_wide(*sum) }))
         .collect();
-    let streams = || exact.streams.iter().map(|(stream, time)| (stream_name(parts, *stream), time));
-    let phases = parts.joined.by_phase.iter().enumerate().map(|(index, nanos)| {
-        let known = parts.rules.categories().get(index);
+    let streams = || exact.streams.iter().map(|(stream, time)| (stream_name(file, *stream), time));
+    let phases = file.joined.by_phase.iter().enumerate().map(|(index, nanos)| {
+        let known = file.rules.categories().get(index);
         let name = known.map_or_else(|| "launched outside any phase".to_owned(), |c| c.name.clone());
         (name, us(*nanos))
     });
@@ -104,41 +104,41 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
         device_events,
         by_type,
         idle_per_stream: streams().filter_map(|(name, time)| Some((name, idle(time)?))).collect(),
-        launch: launches(&parts.joined.launch),
-        device_events_without_launch_call: parts.joined.without_call,
+        launch: launches(&file.joined.launch),
+        device_events_without_launch_call: file.joined.without_call,
         queue_length: streams().filter_map(|(name, time)| Some((name, queue(&time.queue)?))).collect(),
         by_phase: shares(phases, all),
     })
 }
 
 /// `device:stream` as in the trace.
-fn stream_name(parts: &Attributed<'_>, stream: Option<StreamId>) -> String {
-    let Some(Stream { device, spelt, .. }) = stream.and_then(|id| parts.streams.get(id.index())) else {
+fn stream_name(file: &FileSums<'_>, stream: Option<StreamId>) -> String {
+    let Some(Stream { device, spelt, .. }) = stream.and_then(|id| file.streams.get(id.index())) else {
         return "None:None".to_owned();
     };
     let text = |value: &Option<ArgValueKey>| match value {
         None => "None".to_owned(),
         Some(ArgValueKey::Number(number)) => number.to_string(),
-        Some(ArgValueKey::Text(text)) => parts.text(*text).to_owned(),
+        Some(ArgValueKey::Text(text)) => file.text(*text).to_owned(),
     };
     format!("{}:{}", text(device), text(spelt))
 }
 
-pub(crate) fn hta(parts: &Attributed<'_>) -> Option<GpuHta> {
-    if !parts.totals.any_stream || parts.totals.hta_rows == 0 {
+pub(crate) fn hta(file: &FileSums<'_>) -> Option<GpuHta> {
+    if !file.totals.any_stream || file.totals.hta_rows == 0 {
         return None;
     }
-    let swept = &parts.device.hta;
+    let swept = &file.device.hta;
     Some(GpuHta {
-        trimmed: parts.hta.trimmed,
-        profiler_step_names: parts.hta.step_names,
-        cut_at_us: parts.hta.cut.filter(|_| parts.hta.trimmed).map(us),
-        fractional_times_rounded: parts.hta.fractional,
-        rows_kept: parts.hta_kept,
+        trimmed: file.hta.trimmed,
+        profiler_step_names: file.hta.step_names,
+        cut_at_us: file.hta.cut.filter(|_| file.hta.trimmed).map(us),
+        fractional_times_rounded: file.hta.fractional,
+        rows_kept: file.hta_rows_kept,
         device_rows: swept.rows,
         times: times(&swept.busy),
         idle_per_stream: swept.streams.iter().filter_map(|(n, time)| Some((*n, idle(time)?))).collect(),
-        launch: launches(&parts.joined.launch_hta),
+        launch: launches(&file.joined.launch_hta),
         queue_length: swept.streams.iter().filter_map(|(n, time)| Some((*n, queue(&time.queue)?))).collect(),
     })
 }

@@ -1,7 +1,7 @@
 //! Turns the sums of one file into findings.
 
 use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
 use crate::collect::Collector;
@@ -21,28 +21,28 @@ use std::collections::BTreeMap;
 impl Collector {
     /// Returns the findings of the file that was read; `label` names it.
     pub fn finish(self, label: &str, outcome: &ReadOutcome) -> Result<FileFindings> {
-        Ok(findings(label, Attributed::of(self, outcome)?))
+        Ok(findings(label, FileSums::of(self, outcome)?))
     }
 }
 
-fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
-    let memory = std::mem::take(&mut parts.memory).finish(parts.origin());
-    let parts = &parts;
-    let totals = &parts.totals;
+fn findings(label: &str, mut file: FileSums<'_>) -> FileFindings {
+    let memory = std::mem::take(&mut file.memory).finish(file.origin());
+    let file = &file;
+    let totals = &file.totals;
     let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
-    let autograd = autograd(parts);
-    let (categories, sides) = categories(parts, &autograd);
+    let autograd = autograd(file);
+    let (categories, sides) = categories(file, &autograd);
     let counts = &totals.counts;
-    let document = &parts.outcome.document;
-    let times = bound::times(parts);
+    let document = &file.outcome.document;
+    let times = bound::times(file);
     let mut findings = FileFindings {
         file: label.to_owned(),
         rank: document.rank().or_else(|| rank_in_name(label)),
         world_size: document.world_size(),
         devices: document.device_names().into_iter().map(str::to_owned).collect(),
-        conditions: conditions(parts),
-        events: parts.outcome.events,
-        events_by_ph: counts.by_phase(),
+        conditions: conditions(file),
+        events: file.outcome.events,
+        events_by_ph: counts.by_event_type(),
         complete_events: counts.complete(),
         complete_with_positive_dur: totals.positive,
         complete_with_zero_dur: counts.zero,
@@ -51,8 +51,8 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         naive_sum_us: us_wide(totals.naive_nanos),
         span_us: length(totals.window),
         span_without_trace_cat_us: length(totals.work_window),
-        distinct_names: operations::distinct_names(parts),
-        event_cats: event_cats(parts),
+        distinct_names: operations::distinct_names(file),
+        event_cats: event_cats(file),
         self_us: us_wide(sides.0 + sides.1),
         host_us: us_wide(sides.0),
         device_us: us_wide(sides.1),
@@ -62,29 +62,29 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         window_nanos: totals.window,
         work_window_nanos: totals.work_window,
         categories,
-        phases: phases(parts, sides.0),
-        operations: operations::operations(parts),
-        python: operations::python(parts, sides.0),
-        module_tree: modules::tree(parts),
-        lanes: lanes::lanes(parts),
-        steps: steps::steps(parts, &times.steps),
-        steps_gpu: steps::spans(parts, &parts.steps_gpu),
+        phases: phases(file, sides.0),
+        operations: operations::operations(file),
+        python: operations::python(file, sides.0),
+        module_tree: modules::tree(file),
+        lanes: lanes::lanes(file),
+        steps: steps::steps(file, &times.steps),
+        steps_gpu: steps::spans(file, &file.steps_gpu),
         step_summary: None,
-        gpu: device::whole(parts),
-        gpu_hta: device::hta(parts),
+        gpu: device::whole(file),
+        gpu_hta: device::hta(file),
         memory,
-        critical_path: critical::path(parts),
-        bound: bound::bound(parts, &times),
-        collectives: collectives::table(parts),
+        critical_path: critical::path(file),
+        bound: bound::bound(file, &times),
+        collectives: collectives::table(file),
         findings: Vec::new(),
         warnings: Vec::new(),
-        spilled_bytes: parts.spilled_bytes,
-        picture: picture::picture(parts),
-        first_step: first_step(parts),
+        spilled_bytes: file.spilled_bytes,
+        picture: picture::picture(file),
+        first_step: first_step(file),
     };
     findings.step_summary = StepSummary::of(&mut findings.steps);
     findings.module_tree = module_tree([&findings.module_tree], findings.shared_us());
-    findings.warnings = warnings::of_file(parts, &findings);
+    findings.warnings = warnings::of_file(file, &findings);
     findings.findings = judge::of_file(&findings);
     findings
 }
@@ -101,15 +101,15 @@ fn rank_in_name(label: &str) -> Option<i64> {
 }
 
 /// Self time by category over all lanes, and the sums of the host's and of the device's.
-fn categories(parts: &Attributed<'_>, autograd: &AutogradTimes) -> (Vec<CategoryShare>, (i128, i128)) {
-    let count = parts.rules.categories().len();
+fn categories(file: &FileSums<'_>, autograd: &AutogradTimes) -> (Vec<CategoryShare>, (i128, i128)) {
+    let count = file.rules.categories().len();
     let mut sums = vec![0_i128; count];
-    for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
+    for node in file.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
         if let Some(sum) = sums.get_mut(node.category.index()) {
             *sum += i128::from(node.self_nanos);
         }
     }
-    let rows = || parts.rules.categories().iter().zip(&sums);
+    let rows = || file.rules.categories().iter().zip(&sums);
     // A wait for the device that is drawn on a host thread is the device's: the category decides, not the lane.
     let side = |wanted: bool| rows().filter(|(row, _)| row.device == wanted).map(|(_, sum)| *sum).sum();
     let occurring = rows().filter(|&(_, &sum)| sum != 0);
@@ -129,16 +129,16 @@ struct AutogradTimes {
     busy: i128,
 }
 
-fn autograd(parts: &Attributed<'_>) -> AutogradTimes {
+fn autograd(file: &FileSums<'_>) -> AutogradTimes {
     let (engines, others): (Vec<&LaneResult>, Vec<&LaneResult>) =
-        parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(|lane| !lane.engine.is_empty());
+        file.lanes.iter().filter(|lane| lane.side == Side::Host).partition(|lane| !lane.engine.is_empty());
     if engines.is_empty() {
         return AutogradTimes { wait: 0, unnamed: 0, busy: 0 };
     }
     let nodes = others.iter().flat_map(|lane| &lane.tree.nodes);
-    let backward = nodes.filter(|node| parts.rules.role(node.category) == Role::Backward);
+    let backward = nodes.filter(|node| file.rules.role(node.category) == Role::Backward);
     let wait: i128 = backward.map(|node| i128::from(node.self_nanos)).sum();
-    let has_steps = |lane: &&&LaneResult| parts.steps.steps.iter().any(|step| step.lane == lane.lane);
+    let has_steps = |lane: &&&LaneResult| file.steps.steps.iter().any(|step| step.lane == lane.lane);
     let unnamed = match others.iter().filter(has_steps).collect::<Vec<_>>()[..] {
         [lane] if wait == 0 => waited(&lane.unnamed, engines.iter().map(|lane| &lane.engine)),
         _ => 0,
@@ -151,26 +151,26 @@ fn autograd(parts: &Attributed<'_>) -> AutogradTimes {
 }
 
 /// Host time by the phase around it.
-fn phases(parts: &Attributed<'_>, host: i128) -> Vec<TimeShare> {
+fn phases(file: &FileSums<'_>, host: i128) -> Vec<TimeShare> {
     let mut sums: BTreeMap<Option<CategoryId>, i128> = BTreeMap::new();
     let is_host =
-        |category: CategoryId| parts.rules.categories().get(category.index()).is_some_and(|row| !row.device);
-    let nodes = parts.lanes.iter().flat_map(|lane| &lane.tree.nodes);
+        |category: CategoryId| file.rules.categories().get(category.index()).is_some_and(|row| !row.device);
+    let nodes = file.lanes.iter().flat_map(|lane| &lane.tree.nodes);
     for node in nodes.filter(|node| is_host(node.category)) {
         *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
     }
     let name = |phase: Option<CategoryId>| match phase {
-        Some(phase) => parts.category_name(phase).to_owned(),
+        Some(phase) => file.category_name(phase).to_owned(),
         None => "outside any phase".to_owned(),
     };
     let rows = sums.into_iter().map(|(phase, sum)| (name(phase), us_wide(sum)));
     shares(rows.collect(), us_wide(host))
 }
 
-fn event_cats(parts: &Attributed<'_>) -> Vec<EventCat> {
+fn event_cats(file: &FileSums<'_>) -> Vec<EventCat> {
     let mut sums: BTreeMap<&str, (u64, i128)> = BTreeMap::new();
-    for kind in parts.kinds.iter().filter(|kind| kind.events > 0) {
-        let entry = sums.entry(parts.text(kind.category)).or_default();
+    for kind in file.kinds.iter().filter(|kind| kind.events > 0) {
+        let entry = sums.entry(file.text(kind.cat)).or_default();
         entry.0 += kind.events;
         entry.1 += kind.sum_nanos;
     }
@@ -183,7 +183,7 @@ fn event_cats(parts: &Attributed<'_>) -> Vec<EventCat> {
 }
 
 /// Returns the conditions under which the trace was recorded. Only plain values: a trace may carry an environment with secrets.
-fn conditions(parts: &Attributed<'_>) -> BTreeMap<String, String> {
+fn conditions(file: &FileSums<'_>) -> BTreeMap<String, String> {
     const KEYS: [&str; 10] = [
         "schemaVersion",
         "record_shapes",
@@ -196,7 +196,7 @@ fn conditions(parts: &Attributed<'_>) -> BTreeMap<String, String> {
         "hip_runtime_version",
         "cupti_version",
     ];
-    let document = &parts.outcome.document;
+    let document = &file.outcome.document;
     let mut out = BTreeMap::new();
     for key in KEYS {
         if let Some(value) = document.get(key).filter(|value| value.is_number() || value.is_boolean()) {
@@ -229,30 +229,30 @@ fn conditions(parts: &Attributed<'_>) -> BTreeMap<String, String> {
     if !devices.is_empty() {
         out.insert("device".to_owned(), devices.join(", "));
     }
-    out.insert("steps".to_owned(), parts.steps.steps.len().to_string());
-    out.insert("rules".to_owned(), parts.rules.name().to_owned());
+    out.insert("steps".to_owned(), file.steps.steps.len().to_string());
+    out.insert("rules".to_owned(), file.rules.name().to_owned());
     out
 }
 
-fn first_step(parts: &Attributed<'_>) -> FirstStepRows {
+fn first_step(file: &FileSums<'_>) -> FirstStepRows {
     let mut rows: BTreeMap<String, (u64, i64, u64, i64)> = BTreeMap::new();
-    for (kind, row) in &parts.steps.first {
-        let entry = rows.entry(parts.kind_name(*kind).to_owned()).or_default();
+    for (kind, row) in &file.steps.first {
+        let entry = rows.entry(file.kind_name(*kind).to_owned()).or_default();
         entry.0 += row.host_rows;
         entry.1 += row.host_nanos;
         entry.2 += row.device_rows;
         entry.3 += row.device_nanos;
     }
     FirstStepRows {
-        iterations: parts.hta.iterations.clone(),
+        iterations: file.hta.iterations.clone(),
         rows: rows
             .into_iter()
             .map(|(name, (host_count, host, device_count, device))| {
                 (name, FirstStepRow { host_count, host_us: us(host), device_count, device_us: us(device) })
             })
             .collect(),
-        step_count: parts.steps.steps.len(),
-        by_step: steps::by_name(parts),
+        step_count: file.steps.steps.len(),
+        by_step: steps::by_name(file),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The heaviest path of call trees: always to the children, of one name, that have most of the device's idle time.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::lane::LaneResult;
 use crate::attribute::tree::Node;
 use crate::collect::id::NodeId;
@@ -69,7 +69,7 @@ impl<'a> Downwards<'a> {
 ///
 /// Events of one name are taken together, and so are all steps.
 pub(crate) fn heaviest_path(
-    parts: &Attributed<'_>,
+    file: &FileSums<'_>,
     lanes: &[&LaneResult],
     counts: &dyn Fn(&Node) -> bool,
     least: i64,
@@ -88,7 +88,7 @@ pub(crate) fn heaviest_path(
         for (tree, index) in level {
             let Some(down) = trees.get(tree) else { continue };
             let Some(node) = down.nodes.get(index as usize) else { continue };
-            let kind = parts.kinds.get(node.kind.index()).filter(|kind| !kind.is(Kind::STEP));
+            let kind = file.kinds.get(node.kind.index()).filter(|kind| !kind.is(Kind::STEP));
             let group = groups.entry(kind.map(|kind| kind.name)).or_default();
             group.idle_nanos =
                 group.idle_nanos.saturating_add(down.below.get(index as usize).copied().unwrap_or(0));

@@ -1,6 +1,6 @@
 //! Modules and annotations as values.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::modules::ScopeNanos;
 use crate::collect::id::{KindId, ScopeId};
 use crate::collect::kind::Kind;
@@ -28,11 +28,11 @@ impl ModuleSums {
 }
 
 /// Returns the tree of modules and annotations of all host lanes, in no order and without shares.
-pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
-    let has_steps = !parts.steps.steps.is_empty();
+pub(crate) fn tree(file: &FileSums<'_>) -> Vec<ModuleRow> {
+    let has_steps = !file.steps.steps.is_empty();
     let mut indices: BTreeMap<(Option<usize>, KindId), usize> = BTreeMap::new();
     let mut places: Vec<(Option<usize>, KindId, ModuleSums)> = Vec::new();
-    for lane in parts.lanes.iter().filter(|lane| lane.side == Side::Host) {
+    for lane in file.lanes.iter().filter(|lane| lane.side == Side::Host) {
         // Nodes of different lanes with the same names are one.
         let mut moved: Vec<usize> = Vec::new();
         for (number, scope) in lane.tree.scopes.list.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
                 places.push((parent, scope.kind, ModuleSums::default()));
             }
             let key = (lane.lane, ScopeId::from_index(number));
-            if let (Some(place), Some(&nanos)) = (places.get_mut(index), parts.joined.by_scope.get(&key)) {
+            if let (Some(place), Some(&nanos)) = (places.get_mut(index), file.joined.by_scope.get(&key)) {
                 place.2.scope.absorb(nanos);
             }
         }
@@ -68,8 +68,8 @@ pub(crate) fn tree(parts: &Attributed<'_>) -> Vec<ModuleRow> {
         }
     }
     let rows = places.iter().zip(&totals).map(|((parent, kind, own), all)| ModuleRow {
-        name: parts.kind_name(*kind).to_owned(),
-        is_module: parts.kinds.get(kind.index()).is_some_and(|kind| kind.is(Kind::MODULE)),
+        name: file.kind_name(*kind).to_owned(),
+        is_module: file.kinds.get(kind.index()).is_some_and(|kind| kind.is(Kind::MODULE)),
         parent: *parent,
         calls: own.calls,
         host_us: us(all.host),

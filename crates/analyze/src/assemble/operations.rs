@@ -1,14 +1,14 @@
 //! Operations by name, and Python functions with the operations below them.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::collect::id::{CategoryId, NodeId};
 use crate::findings::{Operation, OperationPart, PythonFunction};
 use knockout_base::stats::{share, us_wide};
 use knockout_trace::Symbol;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) fn distinct_names(parts: &Attributed<'_>) -> usize {
-    parts.kinds.iter().filter(|kind| kind.events > 0).map(|kind| kind.name).collect::<BTreeSet<_>>().len()
+pub(crate) fn distinct_names(file: &FileSums<'_>) -> usize {
+    file.kinds.iter().filter(|kind| kind.events > 0).map(|kind| kind.name).collect::<BTreeSet<_>>().len()
 }
 
 #[derive(Default)]
@@ -19,10 +19,10 @@ struct OperationSums {
     by_category: BTreeMap<CategoryId, (i128, u64)>,
 }
 
-pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
+pub(crate) fn operations(file: &FileSums<'_>) -> Vec<Operation> {
     let mut sums: BTreeMap<Symbol, OperationSums> = BTreeMap::new();
-    for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
-        let Some(kind) = parts.kinds.get(node.kind.index()) else { continue };
+    for node in file.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
+        let Some(kind) = file.kinds.get(node.kind.index()) else { continue };
         let entry = sums.entry(kind.name).or_default();
         entry.own += i128::from(node.self_nanos);
         entry.count += node.events;
@@ -34,27 +34,27 @@ pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
         part.1 += node.events;
     }
     let mut naive: BTreeMap<Symbol, i128> = BTreeMap::new();
-    for kind in parts.kinds.iter() {
+    for kind in file.kinds.iter() {
         *naive.entry(kind.name).or_default() += kind.sum_nanos;
     }
     let mut out: Vec<(i128, Operation)> = sums
         .into_iter()
         .map(|(name, sums)| {
             let sum = naive.get(&name).copied().unwrap_or(0);
-            let name = parts.text(name).to_owned();
-            (sums.own, operation(parts, name, &sums, sum))
+            let name = file.text(name).to_owned();
+            (sums.own, operation(file, name, &sums, sum))
         })
         .collect();
     out.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
     out.into_iter().map(|(_, operation)| operation).collect()
 }
 
-fn operation(parts: &Attributed<'_>, name: String, sums: &OperationSums, naive: i128) -> Operation {
+fn operation(file: &FileSums<'_>, name: String, sums: &OperationSums, naive: i128) -> Operation {
     let mut by_category: Vec<(i128, OperationPart)> = sums
         .by_category
         .iter()
         .map(|(category, (own, count))| {
-            let of = parts.rules.categories().get(category.index());
+            let of = file.rules.categories().get(category.index());
             let (name, device) = of.map_or((String::new(), false), |of| (of.name.clone(), of.device));
             (*own, OperationPart { category: name, device, self_us: us_wide(*own), count: *count })
         })
@@ -72,15 +72,15 @@ fn operation(parts: &Attributed<'_>, name: String, sums: &OperationSums, naive: 
     }
 }
 
-pub(crate) fn python(parts: &Attributed<'_>, host: i128) -> Vec<PythonFunction> {
+pub(crate) fn python(file: &FileSums<'_>, host: i128) -> Vec<PythonFunction> {
     // By name: all time, the interpreter's own, calls.
     let mut sums: BTreeMap<Symbol, (i128, i128, u64)> = BTreeMap::new();
-    for lane in &parts.lanes {
+    for lane in &file.lanes {
         for (index, node) in lane.tree.nodes.iter().enumerate() {
             let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame.index())) else {
                 continue;
             };
-            let Some(kind) = parts.kinds.get(frame.kind.index()) else { continue };
+            let Some(kind) = file.kinds.get(frame.kind.index()) else { continue };
             let entry = sums.entry(kind.name).or_default();
             entry.0 += i128::from(node.self_nanos);
             if node.python == Some(NodeId::from_index(index)) {
@@ -92,7 +92,7 @@ pub(crate) fn python(parts: &Attributed<'_>, host: i128) -> Vec<PythonFunction> 
     let mut out: Vec<(i128, PythonFunction)> = sums
         .into_iter()
         .map(|(name, (all, own, count))| {
-            let name = parts.text(name).to_owned();
+            let name = file.text(name).to_owned();
             let share = share(us_wide(all), us_wide(host));
             (all, PythonFunction { name, us: us_wide(all), share, python_us: us_wide(own), count })
         })

@@ -1,7 +1,7 @@
 //! The values behind the HTML picture and the collapsed stacks.
 
 use super::lanes;
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::lane::LaneResult;
 use crate::collect::record::Side;
 use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
@@ -10,23 +10,23 @@ use knockout_base::stats::us;
 /// More lanes than this are not drawn.
 const MAX_LANES: usize = 48;
 
-pub(crate) fn picture(parts: &Attributed<'_>) -> Picture {
-    let mut busiest: Vec<&LaneResult> = parts.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
+pub(crate) fn picture(file: &FileSums<'_>) -> Picture {
+    let mut busiest: Vec<&LaneResult> = file.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
     // By events, not by time: a thread that only sleeps is in its call stack all the time.
     busiest.sort_by_key(|lane| (lane.side, std::cmp::Reverse(lane.time.spans), lane.lane));
-    let bin_nanos = parts.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
+    let bin_nanos = file.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
     Picture {
-        categories: parts.rules.categories().to_vec(),
+        categories: file.rules.categories().to_vec(),
         bin_us: us(bin_nanos),
-        bins: parts.bins,
+        bins: file.bins,
         lanes_left_out: busiest.len().saturating_sub(MAX_LANES),
-        timelines: busiest.iter().take(MAX_LANES).map(|lane| timeline(parts, lane)).collect(),
-        stacks: busiest.iter().map(|lane| stacks(parts, lane)).collect(),
-        names: parts.kinds.iter().map(|kind| parts.text(kind.name).to_owned()).collect(),
+        timelines: busiest.iter().take(MAX_LANES).map(|lane| timeline(file, lane)).collect(),
+        stacks: busiest.iter().map(|lane| stacks(file, lane)).collect(),
+        names: file.kinds.iter().map(|kind| file.text(kind.name).to_owned()).collect(),
     }
 }
 
-fn timeline(parts: &Attributed<'_>, lane: &LaneResult) -> LanePicture {
+fn timeline(file: &FileSums<'_>, lane: &LaneResult) -> LanePicture {
     let width = lane.bin_nanos.max(1);
     let bins = lane.bins.iter().map(|bin| {
         let part = |nanos: i64| (nanos.saturating_mul(1000) / width).clamp(0, 1000) as u16;
@@ -36,13 +36,13 @@ fn timeline(parts: &Attributed<'_>, lane: &LaneResult) -> LanePicture {
         )
     });
     LanePicture {
-        label: lanes::name(parts, lane.lane),
+        label: lanes::name(file, lane.lane),
         device: lane.side == Side::Device,
         bins: bins.collect(),
     }
 }
 
-fn stacks(parts: &Attributed<'_>, lane: &LaneResult) -> LaneStacks {
+fn stacks(file: &FileSums<'_>, lane: &LaneResult) -> LaneStacks {
     let mut nodes: Vec<StackNode> = lane
         .tree
         .nodes
@@ -65,5 +65,5 @@ fn stacks(parts: &Attributed<'_>, lane: &LaneResult) -> LaneStacks {
             above.below_nanos = above.below_nanos.saturating_add(below_nanos);
         }
     }
-    LaneStacks { label: lanes::name(parts, lane.lane), nodes }
+    LaneStacks { label: lanes::name(file, lane.lane), nodes }
 }

@@ -1,44 +1,44 @@
 //! Profiler steps as values.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::steps::ProfilerStep;
 use crate::collect::id::StepId;
 use crate::findings::{StepFindings, StepSpan, TimeParts, TimeShare, shares};
 use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
 
-pub(crate) fn spans(parts: &Attributed<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan> {
+pub(crate) fn spans(file: &FileSums<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan> {
     steps
         .iter()
         .map(|step| StepSpan {
-            name: parts.kind_name(step.kind).to_owned(),
+            name: file.kind_name(step.kind).to_owned(),
             us: us(step.end - step.start),
-            start_us: us(step.start - parts.origin()),
+            start_us: us(step.start - file.origin()),
         })
         .collect()
 }
 
 /// Returns the findings of all steps; `times` has the parts of each.
-pub(crate) fn steps(parts: &Attributed<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
-    let has_device = parts.has_device();
-    let categories = parts.rules.categories().len();
+pub(crate) fn steps(file: &FileSums<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
+    let has_device = file.has_device();
+    let categories = file.rules.categories().len();
     let row = |sums: &[i64], index: usize| -> Vec<(String, f64)> {
         let cells = sums.get(index * categories..(index + 1) * categories).unwrap_or_default();
-        let names = parts.rules.categories().iter().map(|category| category.name.clone());
+        let names = file.rules.categories().iter().map(|category| category.name.clone());
         names.zip(cells).map(|(name, nanos)| (name, us(*nanos))).collect()
     };
-    spans(parts, &parts.steps.steps)
+    spans(file, &file.steps.steps)
         .into_iter()
         .enumerate()
         .map(|(index, span)| {
-            let host = row(&parts.steps.host, index);
+            let host = row(&file.steps.host, index);
             let whole = host.iter().map(|(_, us)| us).sum();
             let time = times.get(index).copied().unwrap_or_default();
             StepFindings {
                 parts: time,
                 limit: time.limit(has_device).0,
                 host: shares(host, whole),
-                device: device_shares(row(&parts.steps.device, index), span.us),
+                device: device_shares(row(&file.steps.device, index), span.us),
                 name: span.name,
                 us: span.us,
                 start_us: span.start_us,
@@ -59,14 +59,14 @@ fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<TimeShare> {
 /// Self time by name and step: host time inside the step, device time launched from it.
 ///
 /// Only steps that have any are listed: every step has a name of its own, and a table of names by steps would grow with the square.
-pub(crate) fn by_name(parts: &Attributed<'_>) -> BTreeMap<String, Vec<(u32, f64)>> {
-    if parts.steps.pairs_full {
+pub(crate) fn by_name(file: &FileSums<'_>) -> BTreeMap<String, Vec<(u32, f64)>> {
+    if file.steps.pairs_full {
         return BTreeMap::new();
     }
     let mut sums: BTreeMap<&str, BTreeMap<StepId, i64>> = BTreeMap::new();
     // Sums of integers do not depend on the order.
-    for (step, kind, nanos) in parts.steps.pairs() {
-        *sums.entry(parts.kind_name(kind)).or_default().entry(step).or_default() += nanos;
+    for (step, kind, nanos) in file.steps.pairs() {
+        *sums.entry(file.kind_name(kind)).or_default().entry(step).or_default() += nanos;
     }
     let row = |row: BTreeMap<StepId, i64>| {
         row.into_iter().map(|(step, nanos)| (step.index() as u32, us(nanos))).collect()

@@ -1,6 +1,6 @@
 //! The warnings about one file.
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
 use crate::findings::{FileFindings, StepFindings};
 use knockout_base::stats::{median, share};
@@ -8,24 +8,24 @@ use knockout_trace::{CONVERTED, Document};
 use std::collections::BTreeMap;
 
 /// Returns all warnings about one file, in a fixed order.
-pub(crate) fn of_file(parts: &Attributed<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
-    let mut out = of_reading(parts.outcome, &parts.totals.counts);
-    let dropped = parts.outcome.document.get("droppedRecords").and_then(serde_json::Value::as_u64);
+pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
+    let mut out = of_reading(file.outcome, &file.totals.counts);
+    let dropped = file.outcome.document.get("droppedRecords").and_then(serde_json::Value::as_u64);
     extend_counted(
         &mut out,
         [
-            (Counted::ExtremeTimes, parts.totals.extreme_times),
-            (Counted::UnmatchedBeginEnd, parts.unmatched),
+            (Counted::ExtremeTimes, file.totals.extreme_times),
+            (Counted::UnmatchedBeginEnd, file.unmatched),
             (Counted::Overlaps, findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum()),
-            (Counted::StacksShortened, parts.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
+            (Counted::StacksShortened, file.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
             (Counted::RecordsDropped, dropped.unwrap_or(0)),
         ],
     );
-    out.extend(parts.steps.pairs_full.then_some(TraceWarning::NoSpreadByOperation));
+    out.extend(file.steps.pairs_full.then_some(TraceWarning::NoSpreadByOperation));
     out.extend(findings.conditions.get(CONVERT).cloned().map(TraceWarning::Converted));
     let merged = overlapping_steps(findings);
     out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
-    out.extend(cut_steps(parts, findings));
+    out.extend(cut_steps(file, findings));
     out
 }
 
@@ -34,8 +34,8 @@ const CUT: f64 = 0.10;
 const CUT_FACTOR: f64 = 4.0;
 
 /// Names the first and the last step where they lack spans around their operators that the other steps have.
-fn cut_steps(parts: &Attributed<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
-    let Some(outside) = parts.rules.outside_phases() else { return Vec::new() };
+fn cut_steps(file: &FileSums<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
+    let Some(outside) = file.rules.outside_phases() else { return Vec::new() };
     let share_outside = |step: &StepFindings| {
         let own = step.host.iter().find(|row| row.name == outside);
         share(own.map_or(0.0, |row| row.us), step.us)

@@ -68,10 +68,10 @@ pub(crate) struct LaneResult {
     pub(crate) bins: Vec<Bin>,
     pub(crate) bin_nanos: i64,
     pub(crate) links: Vec<Segment<Link>>,
-    pub(crate) hta_kept: u64,
-    pub(crate) hta_loose: u64,
+    pub(crate) hta_rows_kept: u64,
+    pub(crate) hta_uncorrelated_rows: u64,
     pub(crate) pieces: Vec<Piece>,
-    /// Functions of autograd's engine that nothing on this lane encloses: those of a thread of its own.
+    /// Autograd functions at the top level of this lane, as on autograd's own threads.
     pub(crate) engine: Stretches,
     /// Of a lane with steps, time that nothing names.
     pub(crate) unnamed: Stretches,
@@ -117,8 +117,8 @@ impl Scratch {
         }
     }
 
-    /// Moves what was counted into the sums of `step`.
-    fn settle(&mut self, step: StepId) {
+    /// Adds the counts since the last call to the sums of `step`, and clears them.
+    fn add_to_step(&mut self, step: StepId) {
         for kind in self.touched.drain(..) {
             if let Some(own) = self.own.get_mut(kind.index()) {
                 let (nanos, events) = std::mem::take(own);
@@ -139,8 +139,8 @@ struct LaneSweep<'a> {
     failure: Option<Error>,
     naive_nanos: i128,
     device_work: Union,
-    hta_kept: u64,
-    hta_loose: u64,
+    hta_rows_kept: u64,
+    hta_uncorrelated_rows: u64,
     /// The step in which time is now, and when that changes.
     step: Option<StepId>,
     step_until: i64,
@@ -187,8 +187,8 @@ pub(crate) fn sweep_lane(
         failure: None,
         naive_nanos: 0,
         device_work: Union::default(),
-        hta_kept: 0,
-        hta_loose: 0,
+        hta_rows_kept: 0,
+        hta_uncorrelated_rows: 0,
         step: None,
         step_until: i64::MIN,
         pieces: Vec::new(),
@@ -227,8 +227,8 @@ pub(crate) fn sweep_lane(
         bin_nanos: state.bins.width(),
         bins: state.bins.finish(),
         links: state.links.finish()?,
-        hta_kept: state.hta_kept,
-        hta_loose: state.hta_loose,
+        hta_rows_kept: state.hta_rows_kept,
+        hta_uncorrelated_rows: state.hta_uncorrelated_rows,
         pieces: state.pieces,
         engine: state.engine,
         unnamed: state.unnamed,
@@ -259,8 +259,8 @@ impl LaneSweep<'_> {
         if kind.is(Kind::HAS_CATEGORY) {
             let hta = &self.shared.hta;
             if span.correlation == NO_CORRELATION && hta.keeps_host_row(span.start) {
-                self.hta_kept += 1;
-                self.hta_loose += 1;
+                self.hta_rows_kept += 1;
+                self.hta_uncorrelated_rows += 1;
             }
             if hta.in_first_step(span.start) {
                 let nanos = hta.end(span.start, span.duration) - hta.start(span.start);
@@ -301,7 +301,7 @@ impl LaneSweep<'_> {
 
     fn leave_step(&mut self) {
         if let Some(step) = self.step.take() {
-            self.scratch.settle(step);
+            self.scratch.add_to_step(step);
         }
     }
 
@@ -353,7 +353,7 @@ impl LaneSweep<'_> {
 }
 
 impl Visitor for LaneSweep<'_> {
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
+    fn opened(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
         let SpanPart { from, to, is_continued } = part;
         let id = self.tree.child(parent, span.kind, &self.shared.kinds);
         let Some(node) = self.tree.nodes.get_mut(id.index()) else { return id };
@@ -391,7 +391,7 @@ impl Visitor for LaneSweep<'_> {
         id
     }
 
-    fn run(&mut self, id: NodeId, from: i64, to: i64) {
+    fn innermost(&mut self, id: NodeId, from: i64, to: i64) {
         let Some((began, ended)) = self.wait(id, from, to) else { return self.add(id, from, to) };
         let Some(node) = self.tree.nodes.get(id.index()) else { return };
         if let Some(scope) = node.scope {
@@ -408,7 +408,7 @@ impl Visitor for LaneSweep<'_> {
         }
     }
 
-    fn cut(&mut self, node: NodeId, nanos: i64) {
+    fn shortened(&mut self, node: NodeId, nanos: i64) {
         if let Some(node) = self.tree.nodes.get_mut(node.index()) {
             node.total_nanos = node.total_nanos.saturating_sub(nanos);
         }

@@ -1,7 +1,7 @@
 //! Second stage: every instant of a lane is given to one event, its category and its step; device work to the call that
 //! launched it.
 
-mod attributed;
+mod file_sums;
 pub(crate) mod autograd;
 pub(crate) mod device_state;
 pub(crate) mod gpu;
@@ -17,4 +17,4 @@ pub(crate) mod timeline;
 pub(crate) mod tree;
 pub(crate) mod workers;
 
-pub(crate) use attributed::Attributed;
+pub(crate) use file_sums::FileSums;

@@ -10,7 +10,8 @@ use crate::collect::record::{Link, Span};
 use knockout_trace::LaneId;
 use std::collections::BTreeMap;
 
-/// Nanoseconds of one scope without those of inner ones; inner ones may have been subtracted, so that sums over a tree are right.
+/// Nanoseconds of one scope without those of inner ones; negative where time of an inner scope is subtracted, so that a sum over a
+/// subtree counts it once.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct ScopeNanos {
     /// Device events launched in it.

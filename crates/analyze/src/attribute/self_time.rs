@@ -3,7 +3,7 @@
 //! Spans come by start, longer first. One that lies inside the innermost open span is its child; one that begins
 //! inside it but ends after it is clipped: it is counted from the end of the span it overlaps, then placed again by
 //! the same rule. So no instant is counted twice, and the pieces of a lane add up to the union of its spans.
-//! Memory is the depth of the nesting plus the spans that wait to be placed again.
+//! Memory is the depth of the nesting plus the deferred spans.
 //!
 //! Steps are different: a profiler ends one in the middle of what the program does. An annotation that begins in a step and ends after it,
 //! and any span that ends in a step that began inside it, is divided at the step's boundary, so that each part has its own step around it.
@@ -17,12 +17,12 @@ use std::collections::BinaryHeap;
 
 /// Receives the spans and pieces of one lane, in order of time.
 pub(crate) trait Visitor {
-    /// A span is placed: counted in `part`, inside `parent`. Returns its node.
-    fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId;
-    /// From `from` to `to`, what was opened as `node` was innermost.
-    fn run(&mut self, node: NodeId, from: i64, to: i64);
-    /// Ends the span of `node` earlier by so much; its rest is assigned again.
-    fn cut(&mut self, node: NodeId, nanos: i64);
+    /// Places `part` of a span inside `parent` and returns its node.
+    fn opened(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId;
+    /// Adds the time from `from` to `to`, in which the span of `node` is innermost.
+    fn innermost(&mut self, node: NodeId, from: i64, to: i64);
+    /// Shortens the span of `node` by `nanos`; the rest is placed again.
+    fn shortened(&mut self, node: NodeId, nanos: i64);
     /// Whether a span is a step.
     fn is_step(&self, span: &Span) -> bool;
     /// Whether a span is an annotation.
@@ -51,28 +51,28 @@ pub(crate) struct LaneTime {
     pub(crate) window: Option<(i64, i64)>,
 }
 
-/// A span waiting to be placed again, the earliest on top of the heap.
+/// A span to be placed again later, the earliest on top of the heap.
 #[derive(Debug, PartialEq, Eq)]
-struct Waiting {
+struct Deferred {
     from: i64,
     span: Span,
     is_continued: bool,
 }
 
-impl Waiting {
+impl Deferred {
     fn order(&self, other: &Self) -> Ordering {
-        let key = |w: &Self| (w.from, std::cmp::Reverse(w.span.end()), w.span.order);
+        let key = |it: &Self| (it.from, std::cmp::Reverse(it.span.end()), it.span.order);
         key(self).cmp(&key(other))
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for Deferred {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for Deferred {
     fn cmp(&self, other: &Self) -> Ordering {
         other.order(self).then_with(|| other.span.order(&self.span))
     }
@@ -85,25 +85,25 @@ pub(crate) fn sweep<V: Visitor>(
 ) -> Result<LaneTime> {
     let mut time = LaneTime::default();
     let mut stack: Vec<Placed> = Vec::new();
-    let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+    let mut deferred: BinaryHeap<Deferred> = BinaryHeap::new();
     let mut incoming = next(visitor)?;
     // Up to here every instant is accounted for.
     let mut now = i64::MIN;
     let mut covered = i64::MIN;
     loop {
-        let candidate = match (&incoming, waiting.peek()) {
+        let candidate = match (&incoming, deferred.peek()) {
             (Some(span), Some(again)) => {
-                let fresh = Waiting { from: span.start, span: *span, is_continued: false };
+                let fresh = Deferred { from: span.start, span: *span, is_continued: false };
                 if fresh.order(again) == Ordering::Less {
                     take_fresh(&mut incoming, &mut next, visitor)?
                 } else {
-                    waiting.pop().map(|again| (again, true))
+                    deferred.pop().map(|again| (again, true))
                 }
             }
             (Some(_), None) => take_fresh(&mut incoming, &mut next, visitor)?,
-            (None, _) => waiting.pop().map(|again| (again, true)),
+            (None, _) => deferred.pop().map(|again| (again, true)),
         };
-        let Some((Waiting { from, span, is_continued }, again)) = candidate else { break };
+        let Some((Deferred { from, span, is_continued }, again)) = candidate else { break };
         if !again {
             // The union, from the spans as they are and not from the pieces, so that one can check the other.
             let (start, end) = (span.start, span.end());
@@ -122,7 +122,7 @@ pub(crate) fn sweep<V: Visitor>(
                 break;
             }
             if end > now {
-                visitor.run(node, now, end);
+                visitor.innermost(node, now, end);
                 now = end;
             }
             stack.pop();
@@ -130,7 +130,7 @@ pub(crate) fn sweep<V: Visitor>(
         let mut to = span.end();
         if let Some(&Placed { end, node, .. }) = stack.last() {
             if from > now {
-                visitor.run(node, now, from);
+                visitor.innermost(node, now, from);
             }
             if span.end() > end {
                 time.clipped += u64::from(!again);
@@ -139,29 +139,29 @@ pub(crate) fn sweep<V: Visitor>(
                 let inside = stack.partition_point(|placed| placed.end >= span.end());
                 let overlapped = stack.get(inside..).unwrap_or_default();
                 if visitor.is_step(&span) {
-                    // What is divided already has its next part waiting.
+                    // What is divided already has its next part deferred.
                     for placed in stack.drain(inside..).filter(|placed| !placed.is_step && !placed.is_divided)
                     {
-                        visitor.cut(placed.node, placed.end - from);
-                        waiting.push(Waiting { from, span: placed.span, is_continued: true });
+                        visitor.shortened(placed.node, placed.end - from);
+                        deferred.push(Deferred { from, span: placed.span, is_continued: true });
                     }
                 } else if visitor.is_annotation(&span)
                     && overlapped.iter().all(|placed| placed.is_step || placed.is_divided)
                 {
                     to = end;
-                    waiting.push(Waiting { from: end, span, is_continued: true });
+                    deferred.push(Deferred { from: end, span, is_continued: true });
                 } else {
                     // It cannot be placed before the last one that it overlaps has ended. Trying at every end between would cost
                     // the square of the depth.
                     let until = overlapped.first().map_or(end, |placed| placed.end);
-                    waiting.push(Waiting { from: until, span, is_continued });
+                    deferred.push(Deferred { from: until, span, is_continued });
                     continue;
                 }
             }
         }
         now = from;
         let parent = stack.last().map(|placed| placed.node);
-        let node = visitor.open(parent, &span, SpanPart { from, to, is_continued });
+        let node = visitor.opened(parent, &span, SpanPart { from, to, is_continued });
         time.spans += u64::from(!is_continued);
         stack.push(Placed {
             end: to,
@@ -173,7 +173,7 @@ pub(crate) fn sweep<V: Visitor>(
     }
     while let Some(Placed { end, node, .. }) = stack.pop() {
         if end > now {
-            visitor.run(node, now, end);
+            visitor.innermost(node, now, end);
             now = end;
         }
     }
@@ -196,10 +196,10 @@ fn take_fresh<V>(
     incoming: &mut Option<Span>,
     next: &mut impl FnMut(&mut V) -> Result<Option<Span>>,
     visitor: &mut V,
-) -> Result<Option<(Waiting, bool)>> {
+) -> Result<Option<(Deferred, bool)>> {
     let Some(span) = *incoming else { return Ok(None) };
     *incoming = next(visitor)?;
-    Ok(Some((Waiting { from: span.start, span, is_continued: false }, false)))
+    Ok(Some((Deferred { from: span.start, span, is_continued: false }, false)))
 }
 
 #[cfg(test)]
@@ -221,21 +221,21 @@ mod tests {
     }
 
     impl Visitor for Sum {
-        fn open(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
+        fn opened(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId {
             assert!(part.from < part.to && part.to <= span.end());
             assert!(parent.is_none_or(|parent| parent.index() < self.opened.len()));
             self.opened.push(span.order);
             NodeId::from_index(self.opened.len() - 1)
         }
 
-        fn run(&mut self, node: NodeId, from: i64, to: i64) {
+        fn innermost(&mut self, node: NodeId, from: i64, to: i64) {
             assert!(from < to && from >= self.ran_to, "pieces go forward in time");
             self.ran_to = to;
             self.pieces += 1;
             *self.selfs.entry(self.opened[node.index()]).or_default() += to - from;
         }
 
-        fn cut(&mut self, node: NodeId, nanos: i64) {
+        fn shortened(&mut self, node: NodeId, nanos: i64) {
             assert!(node.index() < self.opened.len() && nanos > 0);
         }
 

@@ -77,8 +77,8 @@ impl StepTable {
 
     /// A device event launched in a step.
     pub(crate) fn device(&mut self, step: StepId, kind: KindId, nanos: i64) {
-        let Some(claim) = self.kinds.get(kind.index()).map(|kind| &kind.claim) else { return };
-        let category = claim.itself.unwrap_or(claim.otherwise);
+        let Some(categories) = self.kinds.get(kind.index()).map(|kind| &kind.categories) else { return };
+        let category = categories.itself.unwrap_or(categories.otherwise);
         let cell = step.index() * self.categories + category.index();
         if let Some(sum) = self.device.get_mut(cell) {
             *sum = sum.saturating_add(nanos);

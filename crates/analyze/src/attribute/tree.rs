@@ -31,7 +31,7 @@ pub(crate) struct Node {
     pub(crate) python: Option<NodeId>,
     /// The innermost module or annotation at or above it.
     pub(crate) scope: Option<ScopeId>,
-    /// It is, or is inside, a function of autograd's that has no module or annotation inside around it.
+    /// True inside a function of autograd, until a module or annotation opens inside it.
     pub(crate) in_function: bool,
     /// It is inside a step on its own lane.
     pub(crate) in_step: bool,
@@ -132,14 +132,14 @@ impl Tree {
         };
         let Some(facts) = kinds.get(kind.index()) else { return node };
         let opens = facts
-            .claim
+            .categories
             .phases
             .iter()
             .find(|(_, not_inside)| outer_phase.is_none_or(|outer| !not_inside.contains(&outer)));
         if let Some((phase, _)) = opens {
             node.phase = Some(*phase);
         }
-        node.category = facts.claim.itself.or(node.phase).unwrap_or(facts.claim.otherwise);
+        node.category = facts.categories.itself.or(node.phase).unwrap_or(facts.categories.otherwise);
         if facts.is(Kind::PYTHON) {
             node.python = Some(id);
         }

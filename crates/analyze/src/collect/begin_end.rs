@@ -1,6 +1,6 @@
 //! `B` and `E` events become spans: an `E` closes the span begun last on its lane.
 
-use knockout_trace::{LaneId, Phase, Symbol, TraceEvent};
+use knockout_trace::{LaneId, EventType, Symbol, TraceEvent};
 
 /// Begin and end events as they come, in any order.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl BeginEnd {
             order: event.index,
             name: event.name,
             category: event.category,
-            begins: event.phase == Phase::BEGIN,
+            begins: event.event_type == EventType::BEGIN,
         });
     }
 

@@ -14,7 +14,7 @@ use crate::collect::rules::{EventOrigin, LaneKind, Rules};
 use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, SegmentStore, SortRecord as _, Writer};
 use knockout_base::error::Error;
-use knockout_trace::{ArgKey, ArgSet, ArgValue, Id, LaneId, Phase, ReadOutcome, Sink, Symbol, TraceEvent};
+use knockout_trace::{ArgKey, ArgSet, ArgValue, Id, LaneId, EventType, ReadOutcome, Sink, Symbol, TraceEvent};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl Collector {
             self.totals.extreme_times += 1;
             return;
         }
-        let complete = event.phase == Phase::COMPLETE;
+        let complete = event.event_type == EventType::COMPLETE;
         let origin = match event.args.get(ArgKey::SequenceNumber) {
             Some(_) => EventOrigin::Autograd,
             None if event.category == Symbol::EMPTY && !self.process_names.is_empty() => {
@@ -445,10 +445,10 @@ impl Sink for Collector {
 
     fn event(&mut self, event: &TraceEvent<'_>) {
         self.totals.counts.event(event);
-        match event.phase {
-            Phase::INSTANT => self.instant(event),
-            Phase::METADATA => self.metadata(event),
-            Phase::BEGIN | Phase::END => self.begin_end.add(event),
+        match event.event_type {
+            EventType::INSTANT => self.instant(event),
+            EventType::METADATA => self.metadata(event),
+            EventType::BEGIN | EventType::END => self.begin_end.add(event),
             _ => {
                 if let (Some(start), Some(duration)) = (event.start_nanos, event.duration_nanos) {
                     self.timed(event, start, duration);

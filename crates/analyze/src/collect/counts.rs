@@ -1,12 +1,12 @@
 //! Counts of events, which every analysis begins with. Independent of categories.
 
-use knockout_trace::{Phase, TraceEvent};
+use knockout_trace::{EventType, TraceEvent};
 use std::collections::BTreeMap;
 
 /// Numbers of events of a file by kind and by usable duration.
 #[derive(Clone, Debug)]
 pub struct EventCounts {
-    by_phase: [u64; 256],
+    by_event_type: [u64; 256],
     /// Complete events with usable times and a positive duration: the ones in every sum.
     pub positive: u64,
     /// Complete events of no duration.
@@ -21,7 +21,7 @@ pub struct EventCounts {
 
 impl Default for EventCounts {
     fn default() -> Self {
-        Self { by_phase: [0; 256], positive: 0, zero: 0, negative: 0, without_times: 0, span_nanos: None }
+        Self { by_event_type: [0; 256], positive: 0, zero: 0, negative: 0, without_times: 0, span_nanos: None }
     }
 }
 
@@ -29,8 +29,8 @@ impl EventCounts {
     /// Counts an event; returns its span if it belongs in the sums.
     #[inline]
     pub fn event(&mut self, event: &TraceEvent<'_>) -> Option<(i64, i64)> {
-        self.by_phase[usize::from(event.phase.0)] += 1;
-        if event.phase != Phase::COMPLETE {
+        self.by_event_type[usize::from(event.event_type.0)] += 1;
+        if event.event_type != EventType::COMPLETE {
             return None;
         }
         if let Some((start, end)) = event.span() {
@@ -48,19 +48,19 @@ impl EventCounts {
     }
 
     /// Events by the `ph` field as it is written.
-    pub fn by_phase(&self) -> BTreeMap<String, u64> {
-        let phases = self.by_phase.iter().zip(0..=u8::MAX).filter(|(count, _)| **count > 0);
-        phases.map(|(count, phase)| (Phase(phase).text(), *count)).collect()
+    pub fn by_event_type(&self) -> BTreeMap<String, u64> {
+        let event_types = self.by_event_type.iter().zip(0..=u8::MAX).filter(|(count, _)| **count > 0);
+        event_types.map(|(count, byte)| (EventType(byte).text(), *count)).collect()
     }
 
     /// Events of one kind.
-    pub(crate) fn of_phase(&self, phase: Phase) -> u64 {
-        self.by_phase[usize::from(phase.0)]
+    pub(crate) fn of_event_type(&self, event_type: EventType) -> u64 {
+        self.by_event_type[usize::from(event_type.0)]
     }
 
     /// Complete events, whatever their times.
     pub fn complete(&self) -> u64 {
-        self.of_phase(Phase::COMPLETE)
+        self.of_event_type(EventType::COMPLETE)
     }
 
     /// Latest end minus earliest start, in nanoseconds.

@@ -3,7 +3,7 @@
 //! Decided once per kind, so that text is not compared per event.
 
 use crate::collect::id::KindId;
-use crate::collect::rules::{Claim, EventOrigin, Role, Rules};
+use crate::collect::rules::{KindCategories, EventOrigin, Role, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 
@@ -70,8 +70,8 @@ pub(crate) enum LaunchKind {
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
     pub(crate) name: Symbol,
-    pub(crate) category: Symbol,
-    pub(crate) claim: Claim,
+    pub(crate) cat: Symbol,
+    pub(crate) categories: KindCategories,
     /// Work of a device event: communication is what the rules call so, everything else follows from the name.
     pub(crate) work: DeviceWork,
     /// Work of a device event by HTA's expressions.
@@ -165,20 +165,20 @@ impl Kind {
             LaunchKind::No
         };
         // Also spans on a device's lanes that are not work.
-        let claim = if flags & (Self::DEVICE | Self::NO_CALL) != 0 {
-            rules.device_claim(text, cat, origin)
+        let categories = if flags & (Self::DEVICE | Self::NO_CALL) != 0 {
+            rules.device_categories_of(text, cat, origin)
         } else {
-            rules.claim(text, cat, origin)
+            rules.categories_of(text, cat, origin)
         };
         let work_hta = hta_work(text);
-        let phase = || claim.phases.first().map(|(phase, _)| *phase);
-        let of_rules = claim.itself.or_else(phase).unwrap_or(claim.otherwise);
+        let phase = || categories.phases.first().map(|(phase, _)| *phase);
+        let of_rules = categories.itself.or_else(phase).unwrap_or(categories.otherwise);
         let work = match (rules.role(of_rules), work_hta) {
             (Role::Communication, _) => DeviceWork::Communication,
             (_, DeviceWork::Communication) => DeviceWork::Computation,
             (_, other) => other,
         };
-        Self { name, category, claim, work, work_hta, launch, flags, events: 0, sum_nanos: 0 }
+        Self { name, cat: category, categories, work, work_hta, launch, flags, events: 0, sum_nanos: 0 }
     }
 }
 

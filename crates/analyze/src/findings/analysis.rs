@@ -171,6 +171,11 @@ impl Analysis {
             ranks,
         }
     }
+
+    /// Returns the time in which the devices of all ranks are idle; `None` without a device.
+    pub fn device_idle_us(&self) -> Option<f64> {
+        self.ranks.iter().filter_map(|rank| rank.bound.device_idle_us()).reduce(|sum, us| sum + us)
+    }
 }
 
 /// From the first to the last event of all files; of files whose times do not overlap, the longest of one.

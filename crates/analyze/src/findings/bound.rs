@@ -165,6 +165,11 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// Returns the time in which the device is idle; `None` without a device.
+    pub fn device_idle_us(&self) -> Option<f64> {
+        Some((1.0 - self.device_busy?) * self.parts.total_us())
+    }
+
     /// Replaces communication as the cause if at least half of it is waiting for another rank to arrive: `wait_us` over `steps` steps.
     pub(crate) fn wait_for(&mut self, source: &FindingSource, wait_us: f64, steps: usize) {
         let wait_us = wait_us.min(self.parts.communication_us);

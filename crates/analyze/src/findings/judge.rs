@@ -69,7 +69,7 @@ fn idle(findings: &FileFindings) -> Option<TraceFinding> {
     let sum = |cause: fn(&IdleStream) -> f64| gpu.idle_per_stream.values().map(cause).sum::<f64>();
     let (host, all) = (sum(|stream| stream.host_wait_us), sum(|stream| stream.idle_us));
     let host_limited = (all > 0.0).then(|| share(host, all));
-    let us = share_idle * of_us;
+    let us = findings.bound.device_idle_us()?;
     (share_idle > IDLE && of_us > 0.0).then_some(TraceFinding::DeviceIdle {
         share: share_idle,
         us,

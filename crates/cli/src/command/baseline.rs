@@ -3,7 +3,7 @@
 use crate::choice;
 use crate::command::data;
 use crate::command::evaluate::BootstrapArgs;
-use crate::failure::{Context as _, Result};
+use crate::failure::{FailureContext as _, Result};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;

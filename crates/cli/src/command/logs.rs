@@ -1,6 +1,6 @@
 //! `knockout logs`: rates out of the progress bars of a training log. Always compiled in: it needs no model code.
 
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::logs::{Log, LogReader, Logs};

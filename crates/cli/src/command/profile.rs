@@ -4,7 +4,7 @@ use super::compare;
 use super::trace::analyze_recorded;
 use super::train::{Choices, configure, on_workers_of};
 use crate::choice;
-use crate::failure::{Context as _, Result, Unexpected as _};
+use crate::failure::{FailureContext as _, Result, Unexpected as _};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};

@@ -67,7 +67,7 @@ impl Processor {
         Self { cell: Arc::clone(cell), kind, state }
     }
 
-    /// Gives it the store it reads from. One that holds something else is as good as none.
+    /// Sets the store that is read. Ignores a store of another kind.
     #[must_use]
     pub fn with_store(mut self, found: Option<&Arc<Store>>) -> Self {
         if let ProcessorState::Stored { store, .. } = &mut self.state {

@@ -58,7 +58,7 @@ impl NumberColumn {
 }
 
 /// A table in a file held in memory.
-pub struct Table {
+pub struct ParquetTable {
     file: SerializedFileReader<Bytes>,
     metadata: BTreeMap<String, String>,
     row_count: usize,
@@ -89,7 +89,7 @@ impl<T> ColumnBatch<'_, T> {
     }
 }
 
-impl Table {
+impl ParquetTable {
     /// Opens a Parquet file held in memory; any bytes give a table or an error, now or when a column is decoded.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         without_panic(|| Self::decode_trusting(bytes))

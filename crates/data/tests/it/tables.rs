@@ -1,7 +1,7 @@
 //! What is written comes back, in bytes that do not change; what is damaged or of another type is refused by name.
 
 use bytes::Bytes;
-use knockout_data::table::{Columns, Table};
+use knockout_data::table::{Columns, ParquetTable};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -35,7 +35,7 @@ fn lists(rows: u32) -> Vec<Vec<u32>> {
 }
 
 fn read_everything(bytes: Vec<u8>) -> Result<(), knockout_base::error::Error> {
-    let table = Table::decode(bytes)?;
+    let table = ParquetTable::decode(bytes)?;
     table.u32s("id")?;
     table.u64s("large")?;
     table.lists("set")?;
@@ -51,7 +51,7 @@ fn read_everything(bytes: Vec<u8>) -> Result<(), knockout_base::error::Error> {
 #[test]
 fn columns_are_read_as_written() {
     let lists = lists(50_000);
-    let table = Table::decode(columns(&lists).encode().unwrap()).unwrap();
+    let table = ParquetTable::decode(columns(&lists).encode().unwrap()).unwrap();
     assert_eq!(table.row_count(), 50_000);
     assert_eq!(table.metadata("about"), Some("a test"));
     assert_eq!((table.metadata("ARROW:schema"), table.metadata("other")), (None, None));
@@ -91,9 +91,9 @@ fn equal_tables_are_the_bytes_that_they_always_were() {
 fn a_table_of_several_row_groups_and_one_of_none() {
     let rows = (1 << 20) + 5;
     let bytes = Columns::new(rows).u32s("row", |row| row as u32).encode().unwrap();
-    let table = Table::decode(bytes).unwrap();
+    let table = ParquetTable::decode(bytes).unwrap();
     assert_eq!(table.u32s("row").unwrap(), (0..rows as u32).collect::<Vec<_>>());
-    let table = Table::decode(columns(&[]).encode().unwrap()).unwrap();
+    let table = ParquetTable::decode(columns(&[]).encode().unwrap()).unwrap();
     assert_eq!((table.row_count(), table.lists("set").unwrap()), (0, (vec![0], vec![])));
     assert_eq!(table.names().nth(1), Some("large"));
 }
@@ -104,7 +104,7 @@ fn wrong_columns_are_named() {
         .u32s("id", |row| row as u32)
         .optional_f64s("value", |row| (row != 1).then_some(0.0))
         .lists("set", |_| &[1]);
-    let table = Table::decode(table.encode().unwrap()).unwrap();
+    let table = ParquetTable::decode(table.encode().unwrap()).unwrap();
     let message = |error: knockout_base::error::Error| error.to_string();
     let missing = "column \"ids\" is missing (have: id, value, set)";
     assert_eq!(message(table.u32s("ids").unwrap_err()), missing);
@@ -120,7 +120,7 @@ fn lists_whose_items_may_be_missing_are_refused() {
     let schema = "message m { required group set (LIST) { repeated group list { optional int32 item (INTEGER(32,false)); } } }";
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let file = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
-    let table = Table::decode(file.into_inner().unwrap()).unwrap();
+    let table = ParquetTable::decode(file.into_inner().unwrap()).unwrap();
     let refused = table.lists("set").unwrap_err().to_string();
     assert_eq!(refused, "column \"set\" holds List(UInt32), expected list of u32");
 }
@@ -154,7 +154,7 @@ fn two_ways(words: usize, runs: &[RepeatedWord]) -> [Vec<u8>; 2] {
 }
 
 fn texts(bytes: &[u8]) -> Vec<Option<String>> {
-    Table::decode(bytes.to_vec()).unwrap().optional_texts("word").unwrap()
+    ParquetTable::decode(bytes.to_vec()).unwrap().optional_texts("word").unwrap()
 }
 
 proptest! {

@@ -18,7 +18,7 @@ use crate::init::Init;
 use crate::layer::{
     GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, weighted_sum,
 };
-use crate::loss::{AlphaSchedule, LossAt, RecordedLoss, ScoreLoss};
+use crate::loss::{AlphaSchedule, LossPosition, RecordedLoss, ScoreLoss};
 use crate::{FixedScorer, Forward, Input, Model, ModelOptions, SelfLoopChoice, graph_of, merged_graph};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
@@ -213,7 +213,7 @@ impl<T: Scalar> Dango<T> {
         forward: &Forward,
         targets: &'a [T],
         alpha: f64,
-        at: LossAt,
+        at: LossPosition,
     ) -> RecordedLoss {
         let RecordedLoss { total, mut parts } = self.loss.record(tape, forward.rows(), targets, at, None);
         let reconstruction = self.reconstruction(tape, &forward.hidden, alpha);
@@ -233,7 +233,7 @@ impl<T: Scalar> Dango<T> {
             .collect()
     }
 
-    fn alpha_at(&self, at: LossAt) -> f64 {
+    fn alpha_at(&self, at: LossPosition) -> f64 {
         let (schedule, transition_epoch) = self.alpha;
         schedule.at(at.epoch, transition_epoch)
     }
@@ -281,7 +281,7 @@ impl<T: Scalar> Model<T> for Dango<T> {
         tape: &mut Tape<'a, T>,
         forward: &Forward,
         targets: &'a [T],
-        at: LossAt,
+        at: LossPosition,
     ) -> RecordedLoss {
         self.loss_with(tape, forward, targets, self.alpha_at(at), at)
     }
@@ -290,7 +290,7 @@ impl<T: Scalar> Model<T> for Dango<T> {
         &'a self,
         tape: &mut Tape<'a, T>,
         forward: &Forward,
-        at: LossAt,
+        at: LossPosition,
     ) -> Option<RecordedLoss> {
         let alpha = self.alpha_at(at);
         let reconstruction = self.reconstruction(tape, &forward.hidden, alpha);

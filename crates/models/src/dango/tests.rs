@@ -51,7 +51,7 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         case.check("output.meta_embedding", wide(embedding), precision);
         case.check("output.set_dynamic", wide(tape.value(forward.set.dynamic)), precision);
         case.check("output.scores", wide(tape.value(forward.set.scores)), precision);
-        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
+        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossPosition::default());
         let part = |name: &str| loss.parts.iter().find(|(part, _)| part == name).unwrap().1;
         case.check("loss.interaction", [part("interaction")], precision);
         if alpha != 0.0 {
@@ -102,7 +102,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     for &alpha in &alphas {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets);
-        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossAt::default());
+        let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossPosition::default());
         losses.push(tape.scalar(loss.total).to_f64());
         gradients.clear();
         tape.backward(loss.total, &mut gradients);
@@ -113,7 +113,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, sets);
     let loss =
-        model.loss_with(&mut tape, &forward.outputs(), &targets, *alphas.last().unwrap(), LossAt::default());
+        model.loss_with(&mut tape, &forward.outputs(), &targets, *alphas.last().unwrap(), LossPosition::default());
     losses.push(tape.scalar(loss.total).to_f64());
     case.check("train.losses", losses, precision);
     case.check("train.gradient_norms", norms, precision);
@@ -170,7 +170,7 @@ fn gradients_agree_with_differences() {
         let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
             let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
-            let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, 0.4, LossAt::default());
+            let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, 0.4, LossPosition::default());
             evaluate_loss(tape, loss.total, gradients)
         });
         assert!(worst.tolerances <= 1.0, "{worst:?}");

@@ -37,7 +37,7 @@ pub use start::StartKind;
 
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
-use crate::loss::{LossAt, ScoreLoss};
+use crate::loss::{LossPosition, ScoreLoss};
 use crate::{Forward, Input, Model, ModelOptions, SelfLoopChoice};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::DeletedEdges;
@@ -341,7 +341,7 @@ impl<T: Scalar> Hetero<T> {
     }
 
     /// Returns the dropout of a pass; `None` in evaluation mode.
-    fn pass(&self, training: Option<LossAt>) -> Option<DropoutPass> {
+    fn pass(&self, training: Option<LossPosition>) -> Option<DropoutPass> {
         let at = training.filter(|_| self.options.dropout > 0.0)?;
         Some(DropoutPass {
             rate: self.options.dropout,

@@ -2,9 +2,9 @@
 
 use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, BufferedRows, CONTRAST, DISTRIBUTION, Distribution, Loss, LossGradients,
-    LossPhase, Terms, add, normalised,
+    BufferOptions, BufferedRows, CONTRAST, DISTRIBUTION, Distribution, add, normalised,
 };
+use super::loss_trait::{BatchRows, Loss, LossGradients, LossPhase, Terms};
 use super::options::{self, LossOptions, LossShape};
 use super::schedule::Temperature;
 use super::supcr::supcr;

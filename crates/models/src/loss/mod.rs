@@ -20,6 +20,7 @@ mod buffer;
 mod composite;
 mod exponential;
 mod log_cosh;
+mod loss_trait;
 mod mle_wass_supcr;
 mod options;
 mod point_dist;
@@ -34,17 +35,16 @@ mod wasserstein;
 mod weighted_mse;
 
 pub use buffer::{BufferState, CircularBuffer, WriteOrder, rows_taken};
-pub use composite::{
-    BatchRows, BufferOptions, Loss, LossGradients, LossPart, LossPhase, LossValue, Restored, Terms,
-};
+pub use composite::BufferOptions;
 pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
+pub use loss_trait::{BatchRows, Loss, LossGradients, LossPart, LossPhase, LossValue, Restored, Terms};
 pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions, SupCrOptions, WassersteinOptions};
 pub use options::{LossOptions, LossShape};
 pub use point_dist::{PointDist, PointDistOptions, PointLoss};
 pub use pointwise::{LogCosh, MeanSquaredError};
 pub use registry::{LOSSES, LossConfig, LossEntry, LossPrecision};
 pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
-pub use score::{LossAt, Penalty, RecordedLoss, ScoreLoss, ScoredRows, ShardAt};
+pub use score::{LossPosition, Penalty, RecordedLoss, ScoreLoss, ScoredRows, ShardAt};
 pub use sinkhorn::sinkhorn;
 pub use supcr::supcr;
 pub use tape::{interaction_loss, mean_squared_error};

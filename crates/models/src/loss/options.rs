@@ -1,6 +1,7 @@
 //! The interface of a loss's options, and checks that several losses share.
 
-use super::composite::{BufferOptions, Loss};
+use super::composite::BufferOptions;
+use super::loss_trait::Loss;
 use super::schedule::{BufferWeight, Temperature};
 use crate::limits;
 use knockout_base::error::Result;

@@ -1,11 +1,9 @@
 //! The loss of single rows and the distance of distributions, added up.
 
 use super::buffer::CircularBuffer;
-use super::composite::{
-    BatchRows, BufferOptions, BufferedRows, DISTRIBUTION, Distribution, Loss, LossGradients, Terms, add,
-    normalised,
-};
+use super::composite::{BufferOptions, BufferedRows, DISTRIBUTION, Distribution, add, normalised};
 use super::log_cosh::{Reduction, log_cosh};
+use super::loss_trait::{BatchRows, Loss, LossGradients, Terms};
 use super::options::{self, LossOptions, LossShape};
 use super::wasserstein::Transport;
 use super::weighted_mse::weighted_mse;

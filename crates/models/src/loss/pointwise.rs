@@ -1,7 +1,7 @@
 //! Losses that are means over samples.
 
-use super::composite::{BatchRows, Loss, LossGradients, Terms};
 use super::log_cosh::{Reduction, log_cosh};
+use super::loss_trait::{BatchRows, Loss, LossGradients, Terms};
 use super::options::{LossOptions, LossShape};
 use super::weighted_mse::weighted_mse;
 use knockout_engine::kernel::Real;
@@ -32,7 +32,7 @@ impl<T: Real> Loss<T> for LogCosh {
         terms: &mut Terms,
     ) {
         let value = log_cosh(batch.predictions, batch.targets, Reduction::Mean, gradients.predictions);
-        terms.only("interaction", value.to_f64());
+        terms.unweighted("interaction", value.to_f64());
     }
 }
 
@@ -61,6 +61,6 @@ impl<T: Real> Loss<T> for MeanSquaredError {
         terms: &mut Terms,
     ) {
         let (value, _) = weighted_mse(batch.predictions, batch.targets, &[1.0], gradients.predictions);
-        terms.only("mse_loss", value.to_f64());
+        terms.unweighted("mse_loss", value.to_f64());
     }
 }

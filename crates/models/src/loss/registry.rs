@@ -3,7 +3,7 @@
 //! A loss is added by a type with its options that implements [`LossOptions`], a type that implements [`Loss`], and one line in
 //! [`LOSSES`]. All networks then take it by name.
 
-use super::composite::Loss;
+use super::loss_trait::Loss;
 use super::mle_wass_supcr::{MleWassSupCrOptions, SupCrOptions, WassersteinOptions};
 use super::options::{LossOptions, LossShape};
 use super::point_dist::PointDistOptions;

@@ -1,7 +1,7 @@
 //! The score term of a network's loss, recorded on the tape.
 
 use super::buffer::{BufferState, CircularBuffer};
-use super::composite::{BatchRows, Loss, LossGradients, LossPhase, Restored, Terms};
+use super::loss_trait::{BatchRows, Loss, LossGradients, LossPhase, Restored, Terms};
 use super::pointwise::LogCosh;
 use knockout_base::error::Result;
 use knockout_engine::grad::{Tape, Var};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Position in a run at which a loss is taken: schedules and random choices are keyed by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LossAt {
+pub struct LossPosition {
     /// Zero-based epoch.
     pub epoch: u32,
     /// Batches before this one, in the whole run.
@@ -20,7 +20,7 @@ pub struct LossAt {
     pub shard: ShardAt,
 }
 
-impl LossAt {
+impl LossPosition {
     /// Creates the position of a whole batch.
     pub fn new(epoch: u32, step: u64) -> Self {
         Self { epoch, step, shard: ShardAt::default() }
@@ -113,7 +113,7 @@ impl<T: Real> ScoreLoss<T> {
         tape: &mut Tape<'a, T>,
         rows: ScoredRows,
         targets: &'a [T],
-        at: LossAt,
+        at: LossPosition,
         penalty: Option<Penalty>,
     ) -> RecordedLoss {
         let vars = self.variables(rows);

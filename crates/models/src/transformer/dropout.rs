@@ -3,7 +3,7 @@
 //! A mask depends on what a row stands for (a token, a gene, a set of genes), never on its index in a batch: how a batch is cut does not
 //! change a sample's masks.
 
-use crate::LossAt;
+use crate::LossPosition;
 use crate::layer::Dropout;
 use knockout_data::cell::GeneSetsRef;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) enum TransformerSite {
 const SITES: u64 = 4;
 
 impl TransformerDropout {
-    pub(super) fn new(rate: f64, seed: u64, at: LossAt) -> Self {
+    pub(super) fn new(rate: f64, seed: u64, at: LossPosition) -> Self {
         Self { rate, seed: seed ^ at.step.rotate_left(32) }
     }
 

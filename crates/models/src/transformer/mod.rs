@@ -26,7 +26,7 @@ use crate::init::Init;
 use crate::layer::{
     AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
 };
-use crate::loss::{LossAt, Penalty, RecordedLoss, ScoreLoss};
+use crate::loss::{LossPosition, Penalty, RecordedLoss, ScoreLoss};
 use crate::{FixedScorer, Forward, Input, Model, ModelOptions};
 use block::AttentionBlock;
 use dropout::{TransformerDropout, TransformerSite};
@@ -188,7 +188,7 @@ impl<T: Scalar> Transformer<T> {
         &'a self,
         tape: &mut Tape<'a, T>,
         sets: GeneSetsRef<'a>,
-        training: Option<LossAt>,
+        training: Option<LossPosition>,
     ) -> TransformerForward {
         let pass = training
             .filter(|_| self.dropout > 0.0)
@@ -327,7 +327,7 @@ impl<T: Scalar> Model<T> for Transformer<T> {
         tape: &mut Tape<'a, T>,
         forward: &Forward,
         targets: &'a [T],
-        at: LossAt,
+        at: LossPosition,
     ) -> RecordedLoss {
         let (weight, attention) = (self.lambda_graph, attention_of(forward));
         // Without the attention only the terms that samples enter are recorded.
@@ -341,7 +341,7 @@ impl<T: Scalar> Model<T> for Transformer<T> {
         &'a self,
         tape: &mut Tape<'a, T>,
         forward: &Forward,
-        _at: LossAt,
+        _at: LossPosition,
     ) -> Option<RecordedLoss> {
         let weight = self.lambda_graph;
         let penalty = if weight == 0.0 { None } else { self.penalty(tape, &attention_of(forward)) }?;

@@ -37,7 +37,7 @@ fn golden<T: crate::loss::LossPrecision>(case: &Case, precision: Precision) {
     case.check("output.tokens", wide(tape.value(forward.tokens)), precision);
     case.check("output.members", wide(tape.value(forward.members)), precision);
     case.check("output.scores", wide(tape.value(forward.scores)), precision);
-    let loss = model.loss(&mut tape, &forward.outputs(), &targets, LossAt::default());
+    let loss = model.loss(&mut tape, &forward.outputs(), &targets, LossPosition::default());
     let penalty = loss.parts.iter().find(|(name, _)| name == "graph_reg_loss").unwrap().1;
     case.check("loss.penalty", [penalty], precision);
     case.check("loss.total", wide(tape.value(loss.total)), precision);
@@ -77,7 +77,7 @@ fn sets() -> GeneSets {
 #[test]
 fn gradients_equal_their_definition() {
     let (model, sets, targets) = (small::<f64>(), sets(), [0.3, -1.0, 0.8, 0.1]);
-    let at = LossAt::new(1, 5);
+    let at = LossPosition::new(1, 5);
     let mut parameters = model.parameters().clone();
     let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
@@ -157,7 +157,7 @@ fn tables_parts_and_threads_give_the_same_scores() {
 /// In training a sample has the same masks wherever it stands in a batch.
 #[test]
 fn masks_do_not_depend_on_the_place_in_a_batch() {
-    let (model, at) = (small::<f64>(), LossAt::new(0, 3));
+    let (model, at) = (small::<f64>(), LossPosition::new(0, 3));
     let score = |sets: &GeneSets| {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets.view(), Some(at));

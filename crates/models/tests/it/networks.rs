@@ -4,15 +4,15 @@ use knockout_data::batch::Graphs;
 use knockout_data::cell::{Cell, Features, GeneSetsRef};
 use knockout_engine::grad::{Mismatch, Tape, evaluate_loss, gradient_check};
 use knockout_models::{
-    DangoOptions, HeteroOptions, Input, LossAt, MODELS, Model, ModelConfig, ModelOptions, ShardAt,
+    DangoOptions, HeteroOptions, Input, LossPosition, MODELS, Model, ModelConfig, ModelOptions, ShardAt,
     TransformerOptions,
 };
 use knockout_sources::synth;
 use toml::{Table, Value};
 
 /// A position in training that reads the buffers of a loss without writing to them.
-pub(crate) const AT: LossAt =
-    LossAt { epoch: 1, step: 2, shard: ShardAt { first_sample: 0, first_member: 0, is_part: true } };
+pub(crate) const AT: LossPosition =
+    LossPosition { epoch: 1, step: 2, shard: ShardAt { first_sample: 0, first_member: 0, is_part: true } };
 const OFFSETS: [u32; 6] = [0, 1, 3, 6, 8, 9];
 const GENES: [u32; 9] = [0, 17, 90, 3, 150, 44, 8, 120, 71];
 pub(crate) const TARGETS: [f64; 5] = [0.4, -0.9, f64::NAN, 1.3, -0.2];

@@ -1,7 +1,7 @@
 //! A file to be imported, and the tally of what became of its rows.
 //!
 //! Formats read through a [`Source`], so that tests can hand them bytes; whether these are packed, a sheet or Parquet
-//! is settled here and in [`crate::import::read`].
+//! is decided here and in [`crate::import::read`].
 
 use crate::import::fault;
 use crate::import::names::{Names, UnresolvedNames};

@@ -65,7 +65,7 @@ pub struct Skipped {
     pub places: u64,
     /// Bytes of text between the last event before each of them and the first one behind it.
     pub bytes: u64,
-    /// Events in these bytes, as far as their phases can be recognised.
+    /// Events in these bytes, as far as their `ph` can be recognised.
     pub events: u64,
     /// The first range.
     pub first: Damage,

@@ -3,11 +3,11 @@
 use crate::format::lane::{LaneId, LaneTable};
 use crate::format::symbol::{Symbol, Symbols};
 
-/// The kind of an event: the `ph` field.
+/// The type of an event: its field `ph`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Phase(pub u8);
+pub struct EventType(pub u8);
 
-impl Phase {
+impl EventType {
     /// `X`: a span with start and duration.
     pub const COMPLETE: Self = Self(b'X');
     /// `B`: a span begins on this lane.
@@ -25,7 +25,7 @@ impl Phase {
     /// A `ph` that is not a single ASCII character.
     pub const OTHER: Self = Self(1);
 
-    /// Returns the text as written; empty when missing, `?` for [`Phase::OTHER`].
+    /// Returns the text as written; empty when missing, `?` for [`EventType::OTHER`].
     pub fn text(self) -> String {
         match self {
             Self::MISSING => String::new(),
@@ -228,7 +228,7 @@ pub struct TraceEvent<'a> {
     /// Position among the events of the file, from 0. Decides between events of equal span.
     pub index: u64,
     /// Kind of the event.
-    pub phase: Phase,
+    pub event_type: EventType,
     /// `name`; [`Symbol::EMPTY`] when absent.
     pub name: Symbol,
     /// `cat`, as it was written; [`Symbol::EMPTY`] when absent.
@@ -255,7 +255,7 @@ impl TraceEvent<'_> {
     /// the events that enter sums. The end never overflows.
     #[inline]
     pub fn span(&self) -> Option<(i64, i64)> {
-        if self.phase != Phase::COMPLETE {
+        if self.event_type != EventType::COMPLETE {
             return None;
         }
         let (start, duration) = (self.start_nanos?, self.duration_nanos?);

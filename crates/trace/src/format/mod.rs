@@ -10,6 +10,6 @@ pub(crate) mod time;
 
 pub use damage::{Damage, DamageKind, Irregularity, IrregularityKind, Packing, ReadError, Skipped};
 pub use document::Document;
-pub use event::{ArgKey, ArgSet, ArgValue, Args, Phase, TraceEvent};
+pub use event::{ArgKey, ArgSet, ArgValue, Args, EventType, TraceEvent};
 pub use lane::{Id, Lane, LaneId, LaneTable};
 pub use symbol::{Symbol, Symbols};

@@ -1,7 +1,7 @@
 //! Events of one block as compact records, before their texts have symbols. Independent of sinks.
 
 use crate::format::damage::IrregularityKind;
-use crate::format::event::{ArgKey, Phase};
+use crate::format::event::{ArgKey, EventType};
 use crate::format::time::Time;
 use crate::intern::ByteTable;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub(crate) struct ScannedEvent {
     pub(crate) text_end: u32,
     /// End of its fields in [`ScannedEvents::args`]; they start where those of the record before end.
     pub(crate) args_end: u32,
-    pub(crate) phase: Phase,
+    pub(crate) event_type: EventType,
 }
 
 /// Result of a run of the scanner over one block.

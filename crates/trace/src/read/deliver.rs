@@ -82,7 +82,7 @@ impl<'s> Delivery<'s> {
             let (start_nanos, duration_nanos) = self.times(record.start, record.duration);
             self.sink.event(&TraceEvent {
                 index: self.events,
-                phase: record.phase,
+                event_type: record.event_type,
                 name,
                 category,
                 lane,

@@ -3,7 +3,7 @@
 
 use crate::format::damage::{Damage, DamageKind, ReadError, Skipped};
 use crate::format::document::Document;
-use crate::format::event::{ArgSet, Phase};
+use crate::format::event::{ArgSet, EventType};
 use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
 use crate::read::lex::{LexError, Lexer, Stopped};
@@ -179,8 +179,8 @@ impl<'s> Feeder<'s> {
         self.check_carry();
     }
 
-    /// Scans the carry again.
-    fn settle(&mut self) {
+    /// Scans the rest of the carry again.
+    fn scan_rest(&mut self) {
         if self.is_stopped() || self.scanned >= self.carry.len() {
             return;
         }
@@ -335,7 +335,7 @@ impl<'s> Feeder<'s> {
         self.next = Next::Resume;
     }
 
-    /// Looks for the next event behind damage: an object that has a phase. The result does not depend on the pieces in
+    /// Looks for the next event behind damage: an object that has a `ph`. The result does not depend on the pieces in
     /// which the text comes.
     fn resume(&mut self, piece: &[u8], at: usize) -> Flow {
         let Some(mut gap) = self.gap.take() else { return Flow::Wait(piece.len()) };
@@ -344,7 +344,7 @@ impl<'s> Feeder<'s> {
             let start = from + brace;
             let limit = piece.len().min(start + MAX_RESUMED_BYTES);
             from = match self.scanner.event(&piece[..limit], start) {
-                Ok(end) if self.scanner.batch.records.last().is_some_and(|it| it.phase != Phase::MISSING) => {
+                Ok(end) if self.scanner.batch.records.last().is_some_and(|it| it.event_type != EventType::MISSING) => {
                     gap.pass(&piece[at..start]);
                     self.close_gap(gap);
                     self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
@@ -403,7 +403,7 @@ impl<'s> Feeder<'s> {
         if self.next == Next::Resume {
             self.scanned = 0;
         }
-        self.settle();
+        self.scan_rest();
         if let Some(gap) = self.gap.take() {
             // No event follows.
             self.stop(gap.damage.kind, gap.damage.offset);

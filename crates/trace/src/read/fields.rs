@@ -1,6 +1,6 @@
 //! The fields of one event. Independent of lists, blocks or what the fields mean to an analysis.
 
-use crate::format::event::{ArgKey, Phase};
+use crate::format::event::{ArgKey, EventType};
 use crate::format::time::{Time, time_from_number};
 use crate::read::batch::{Local, LocalId, LocalText, LocalValue, NO_TEXT};
 use crate::read::digits::{SHORT_DIGITS, leading_digits, short_digits, short_number};
@@ -13,7 +13,7 @@ pub(crate) const EVENT_DEPTH: usize = 3;
 
 /// Values of the fields of an event. Of equal names the last counts, as in Python and browsers.
 pub(crate) struct Fields {
-    pub(crate) phase: Phase,
+    pub(crate) event_type: EventType,
     pub(crate) name: LocalText,
     pub(crate) category: LocalText,
     pub(crate) pid: LocalId,
@@ -27,7 +27,7 @@ pub(crate) struct Fields {
 impl Fields {
     /// Values of an event without fields.
     pub(crate) const NONE: Self = Self {
-        phase: Phase::MISSING,
+        event_type: EventType::MISSING,
         name: NO_TEXT,
         category: NO_TEXT,
         pid: LocalId::Missing,
@@ -66,7 +66,7 @@ impl FieldReader<'_> {
             }
             let (first, value) = self.lexer.peek(key.end)?;
             at = match name {
-                b"ph" => self.phase(first, value, &mut fields.phase)?,
+                b"ph" => self.event_type(first, value, &mut fields.event_type)?,
                 b"cat" => self.text(first, value, &mut fields.category)?,
                 b"name" => self.text(first, value, &mut fields.name)?,
                 b"pid" => self.id(first, value, &mut fields.pid)?,
@@ -93,29 +93,29 @@ impl FieldReader<'_> {
     }
 
     #[inline]
-    fn phase(&mut self, first: u8, at: usize, phase: &mut Phase) -> Result<usize, Stopped> {
+    fn event_type(&mut self, first: u8, at: usize, event_type: &mut EventType) -> Result<usize, Stopped> {
         // `"X"`, as nearly all of them are.
         if let Some(&[b'"', byte @ b'!'..=b'~', b'"']) = self.lexer.bytes.get(at..at + 3)
             && byte != b'"'
             && byte != b'\\'
         {
-            *phase = Phase(byte);
+            *event_type = EventType(byte);
             return Ok(at + 3);
         }
-        self.unusual_phase(first, at, phase)
+        self.unusual_event_type(first, at, event_type)
     }
 
     #[cold]
-    fn unusual_phase(&mut self, first: u8, at: usize, phase: &mut Phase) -> Result<usize, Stopped> {
+    fn unusual_event_type(&mut self, first: u8, at: usize, event_type: &mut EventType) -> Result<usize, Stopped> {
         if first != b'"' {
-            *phase = Phase::MISSING;
+            *event_type = EventType::MISSING;
             return self.lexer.skip(at, EVENT_DEPTH);
         }
         let end = self.lexer.string(at)?;
-        *phase = match decode(self.lexer.inside(at, end)).0.as_bytes() {
-            [] => Phase::MISSING,
-            [byte @ b'!'..=b'~'] => Phase(*byte),
-            _ => Phase::OTHER,
+        *event_type = match decode(self.lexer.inside(at, end)).0.as_bytes() {
+            [] => EventType::MISSING,
+            [byte @ b'!'..=b'~'] => EventType(*byte),
+            _ => EventType::OTHER,
         };
         Ok(end)
     }

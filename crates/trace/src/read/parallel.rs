@@ -7,7 +7,7 @@
 //! sleep some eight thousand times; now they do so a few hundred times.
 
 use crate::format::damage::ReadError;
-use crate::format::event::{ArgSet, Phase};
+use crate::format::event::{ArgSet, EventType};
 use crate::lock::lock;
 use crate::read::block::TextBlock;
 use crate::read::deliver::Dictionary;
@@ -238,9 +238,9 @@ fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, ScanProgress)> {
     let candidates = memchr::memchr_iter(b'{', text).filter(|at| follows_comma_or_bracket(&text[..*at]));
     for at in candidates.take(MAX_GUESSES) {
         scanner.batch.clear();
-        // An event has a phase; an object without one lies inside an event.
+        // An event has a `ph`; an object without one lies inside an event.
         if scanner.event(&text[at..], 0).is_ok()
-            && scanner.batch.records.first().is_some_and(|record| record.phase != Phase::MISSING)
+            && scanner.batch.records.first().is_some_and(|record| record.event_type != EventType::MISSING)
         {
             scanner.batch.clear();
             let run = scanner.run(&text[at..], 0, ListState::AfterComma);

@@ -50,7 +50,7 @@ pub(crate) struct Scanner {
 }
 
 /// One comma, one value or the end of the list.
-enum Step {
+enum ListItem {
     Passed { at: usize, state: ListState },
     Closed { at: usize },
 }
@@ -67,8 +67,8 @@ impl Scanner {
         let (mut at, mut state) = (at, state);
         loop {
             match self.step(bytes, &mut at, state) {
-                Ok(Step::Passed { at: next, state: then }) => (at, state) = (next, then),
-                Ok(Step::Closed { at }) => return ScanProgress { at, state, end: ScanEnd::Closed },
+                Ok(ListItem::Passed { at: next, state: then }) => (at, state) = (next, then),
+                Ok(ListItem::Closed { at }) => return ScanProgress { at, state, end: ScanEnd::Closed },
                 Err(LexError::More) => return ScanProgress { at, state, end: ScanEnd::More },
                 Err(LexError::Fault(kind, fault)) => {
                     return ScanProgress { at, state, end: ScanEnd::Fault(kind, fault) };
@@ -79,7 +79,7 @@ impl Scanner {
 
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
-    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<Step, LexError> {
+    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<ListItem, LexError> {
         let mut lexer = Lexer::new(bytes, &mut self.pending);
         let Ok((byte, here)) = lexer.peek(*at) else {
             *at = bytes.len();
@@ -87,18 +87,18 @@ impl Scanner {
         };
         *at = here;
         match (byte, state) {
-            (b',', ListState::AfterValue) => Ok(Step::Passed { at: *at + 1, state: ListState::AfterComma }),
-            (b']', ListState::AfterValue | ListState::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
+            (b',', ListState::AfterValue) => Ok(ListItem::Passed { at: *at + 1, state: ListState::AfterComma }),
+            (b']', ListState::AfterValue | ListState::BeforeFirst) => Ok(ListItem::Closed { at: *at + 1 }),
             (_, ListState::AfterValue) => Err(LexError::Fault(DamageKind::InvalidJson, *at)),
             (b'{', _) => {
                 let end = self.event(bytes, *at)?;
-                Ok(Step::Passed { at: end, state: ListState::AfterValue })
+                Ok(ListItem::Passed { at: end, state: ListState::AfterValue })
             }
             _ => {
                 let skipped = lexer.skip(here, EVENT_DEPTH - 1).map_err(|Stopped| lexer.stop());
-                let end = self.settle_irregularities(skipped)?;
+                let end = self.commit_irregularities(skipped)?;
                 self.batch.not_events += 1;
-                Ok(Step::Passed { at: end, state: ListState::AfterValue })
+                Ok(ListItem::Passed { at: end, state: ListState::AfterValue })
             }
         }
     }
@@ -134,13 +134,13 @@ impl Scanner {
             text_start: at as u32,
             text_end: end as u32,
             args_end: self.batch.args.len() as u32,
-            phase: fields.phase,
+            event_type: fields.event_type,
         });
         Ok(end)
     }
 
     /// Keeps the irregularities of a whole value and drops those of a part.
-    fn settle_irregularities(&mut self, outcome: Result<usize, LexError>) -> Result<usize, LexError> {
+    fn commit_irregularities(&mut self, outcome: Result<usize, LexError>) -> Result<usize, LexError> {
         match outcome {
             Ok(_) => self.batch.irregularities.append(&mut self.pending),
             Err(_) => self.pending.clear(),

@@ -1,6 +1,6 @@
 //! Selection of the events that a smaller trace keeps. Does no input or output.
 
-use crate::format::event::{Phase, TraceEvent};
+use crate::format::event::{EventType, TraceEvent};
 use crate::format::lane::LaneId;
 use std::collections::HashMap;
 
@@ -38,10 +38,10 @@ impl<'a> Selector<'a> {
 
     /// Returns whether to keep an event; to be called once for each, in file order.
     pub fn keeps(&mut self, event: &TraceEvent<'_>) -> bool {
-        match event.phase {
-            Phase::METADATA => true,
-            Phase::END => self.open.entry(event.lane).or_default().pop().unwrap_or(false),
-            Phase::BEGIN => {
+        match event.event_type {
+            EventType::METADATA => true,
+            EventType::END => self.open.entry(event.lane).or_default().pop().unwrap_or(false),
+            EventType::BEGIN => {
                 let keeps = self.matches(event);
                 self.open.entry(event.lane).or_default().push(keeps);
                 keeps
@@ -52,8 +52,8 @@ impl<'a> Selector<'a> {
 
     fn matches(&self, event: &TraceEvent<'_>) -> bool {
         let Selection { from_nanos, to_nanos, min_duration_nanos, .. } = *self.selection;
-        let duration = event.duration_nanos.filter(|_| event.phase == Phase::COMPLETE);
-        if event.phase == Phase::COMPLETE && duration.unwrap_or(0) < min_duration_nanos {
+        let duration = event.duration_nanos.filter(|_| event.event_type == EventType::COMPLETE);
+        if event.event_type == EventType::COMPLETE && duration.unwrap_or(0) < min_duration_nanos {
             return false;
         }
         if from_nanos.is_some() || to_nanos.is_some() {

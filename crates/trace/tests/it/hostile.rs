@@ -197,14 +197,14 @@ fn of_equal_keys_the_last_counts() {
     let (_, events) = outcome(
         br#"[{"ph":"B","ph":"X","name":"a","name":"b","dur":5,"dur":7,"args":{"correlation":1},"args":{}}]"#,
     );
-    assert_eq!((events[0].phase, events[0].name.as_str()), (b'X', "b"));
+    assert_eq!((events[0].event_type, events[0].name.as_str()), (b'X', "b"));
     assert_eq!((events[0].duration_nanos, events[0].correlation), (Some(7000), None));
 }
 
 #[test]
 fn keys_inside_args_are_not_the_event_s() {
     let (_, events) = outcome(br#"[{"args":{"dur":1,"name":"inner","a":{"ph":"B"}},"ph":"X","dur":2}]"#);
-    assert_eq!((events[0].phase, events[0].duration_nanos, events[0].name.as_str()), (b'X', Some(2000), ""));
+    assert_eq!((events[0].event_type, events[0].duration_nanos, events[0].name.as_str()), (b'X', Some(2000), ""));
 }
 
 #[test]

@@ -23,8 +23,8 @@ type Kept = (char, String, Option<(i64, i64)>);
 struct Keep(Vec<Kept>);
 impl Sink for Keep {
     fn event(&mut self, event: &TraceEvent<'_>) {
-        let phase = event.phase.text().chars().next().unwrap_or('?');
-        self.0.push((phase, event.symbols.text(event.name).to_owned(), event.span()));
+        let event_type = event.event_type.text().chars().next().unwrap_or('?');
+        self.0.push((event_type, event.symbols.text(event.name).to_owned(), event.span()));
     }
 }
 

@@ -56,9 +56,9 @@ fn one_zero_byte_costs_one_event_at_most() {
             Some(skipped) => {
                 assert_eq!((skipped.places, skipped.first.kind), (1, DamageKind::InvalidJson), "byte {at}");
                 assert_eq!(skipped.first.events_before, 99 + u64::from(events.len() == EVENTS));
-                // An event that has lost its phase is not counted.
-                let has_phase = !(1..5).contains(&(at - starts[99]));
-                assert_eq!(skipped.events == 1, has_phase && events == without, "byte {at}");
+                // An event that has lost its `ph` is not counted.
+                let has_event_type = !(1..5).contains(&(at - starts[99]));
+                assert_eq!(skipped.events == 1, has_event_type && events == without, "byte {at}");
                 assert!(events == without || events == whole, "byte {at}");
                 assert_eq!(skipped.bytes > 10, events == without, "byte {at}");
             }
@@ -75,7 +75,7 @@ fn a_lost_page_costs_the_events_in_it() {
     let (skipped, events) = read(&text);
     let skipped = skipped.expect("damage");
     assert_eq!(events.len(), EVENTS - 31);
-    // The phase of the first is before the page, those of the others are lost with it.
+    // The `ph` of the first is before the page, those of the others are lost with it.
     assert_eq!((skipped.places, skipped.events), (1, 1));
     assert_eq!(skipped.bytes, (starts[81] - starts[50]) as u64);
     assert_eq!(events[50].name, "aten::op81");

@@ -1,7 +1,7 @@
 //! A model being fitted: steps, validation and the state between them.
 //!
-//! A [`Fit`] takes one step at a time and writes no file. [`crate::run::Run`] drives it and stores its results; a measurement
-//! only takes steps. Its only clock is the meter's.
+//! A [`Fit`] takes one step at a time and writes no file. [`crate::run::Run`] drives it and stores its results;
+//! `bench` calls `step` without a `Run`. Its only clock is the meter's.
 
 mod report;
 
@@ -11,7 +11,7 @@ use crate::config::{Config, Identity};
 use crate::loader::{EpochBatches, Loader, LoaderOptions, LoaderPlan};
 use crate::metrics::Metrics;
 use crate::schedule::{Accumulation, Best, Better, EarlyStopping, Improvement, LearningRate};
-use crate::step::shards::{Sharding, Taken};
+use crate::step::shards::{Sharding, StepResult};
 use crate::step::{Mode, StepPlan, Trainer, diverged};
 use crate::tensors::{Tensor, TensorRef, weights_hash};
 use knockout_base::error::{Error, Result};
@@ -20,7 +20,7 @@ use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, LabelStats, Part, Split};
 use knockout_engine::grad::Tape;
 use knockout_engine::kernel::Scalar as _;
-use knockout_models::{Input, LossAt, Model};
+use knockout_models::{Input, LossPosition, Model};
 use knockout_ranks::Ranks;
 use knockout_solve::GeneFactors;
 use knockout_trace::meter::{Gauge, Meter, StepPhase};
@@ -32,8 +32,7 @@ use std::sync::Arc;
 pub struct Fit {
     pub(crate) config: Config,
     pub(crate) dataset: Arc<Dataset>,
-    /// The dataset with the scores that are trained on: the dataset itself, or a copy with the residuals of another run as
-    /// scores.
+    /// The dataset with the scores that are trained on, or its residuals after another run.
     trained_on: Arc<Dataset>,
     /// Predictions of that other run for every sample.
     base: Option<Vec<f64>>,
@@ -216,7 +215,7 @@ impl Fit {
         });
         let plan = StepPlan {
             mode,
-            at: LossAt::new(epoch, self.position.step),
+            at: LossPosition::new(epoch, self.position.step),
             group: self.accumulation.group(epoch, self.position.batch, batch_count as u32),
             begins_group: self.position.batch.is_multiple_of(self.accumulation.batches_at(epoch)),
             learning_rate: self.learning_rate.rate(),
@@ -228,7 +227,7 @@ impl Fit {
         } else {
             self.trainer.step_in_shards(&mut *self.model, &mut batches, plan, &self.sharding, meter)?
         };
-        let Some(Taken { outcome, samples }) = taken else { return Ok(None) };
+        let Some(StepResult { outcome, samples }) = taken else { return Ok(None) };
         self.batches = Some(batches);
         self.position.step += 1;
         self.position.batch += 1;
@@ -255,11 +254,11 @@ impl Fit {
         batches: &mut EpochBatches,
         plan: StepPlan,
         meter: &mut Meter,
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<StepResult>> {
         let Some(loaded) = batches.next_batch()? else { return Ok(None) };
         meter.load(loaded.times());
         let outcome = self.trainer.step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)?;
-        Ok(Some(Taken { outcome, samples: loaded.batch().len() }))
+        Ok(Some(StepResult { outcome, samples: loaded.batch().len() }))
     }
 
     /// Returns the bytes of the model's buffers and of those that kernels share.

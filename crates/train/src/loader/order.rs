@@ -13,7 +13,7 @@ pub enum RowOrder {
     #[default]
     Shuffled,
     /// Runs of samples of one query (the genes that a screen deletes in all strains of a plate), in random order. Samples of a
-    /// batch then share deleted genes: models that compute shared rows once are faster, and samples are less independent.
+    /// batch then share deleted genes. Some models compute shared deletions once and run faster; samples are less independent.
     ByQuery,
 }
 

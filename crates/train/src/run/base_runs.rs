@@ -1,7 +1,7 @@
 //! Opens the runs that a new run builds on, and prepares its [`Fit`] with their residuals and factors.
 
 use super::folder::CHECKPOINTS;
-use super::{RunDescription, held_out};
+use super::{RunDescription, residual_folds};
 use crate::checkpoint::Checkpoints;
 use crate::config::{Config, FromOptions, RESIDUALS_OF, START};
 use crate::fit::Fit;
@@ -47,7 +47,7 @@ pub(super) fn open(options: &FromOptions, dataset: &Dataset, split: &Split) -> R
 }
 
 /// Returns the fit of a new run before its first step, and the runs that it builds on.
-pub(super) fn begin(mut config: Config, dataset: Arc<Dataset>) -> Result<(Fit, BaseRuns)> {
+pub(super) fn new_fit(mut config: Config, dataset: Arc<Dataset>) -> Result<(Fit, BaseRuns)> {
     let split = Arc::new(config.split.apply(&dataset)?);
     config.split = config.split.resolved(&split);
     let base_runs = open(&config.from, &dataset, &split)?;
@@ -64,7 +64,7 @@ pub(super) fn apply(base_runs: &BaseRuns, mut fit: Fit) -> Result<Fit> {
         let mut base = base.predict(sets.view())?;
         let rows = fit.split().rows(Part::Train);
         let checkpoint = base_runs.checkpoint(RESIDUALS_OF);
-        let held_out = checkpoint.and_then(|kept| held_out::predictions(&kept.weights, rows.len()));
+        let held_out = checkpoint.and_then(|kept| residual_folds::predictions(&kept.weights, rows.len()));
         for (&row, &value) in rows.iter().zip(held_out.unwrap_or_default()) {
             base[row as usize] = f64::from(value);
         }

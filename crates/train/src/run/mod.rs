@@ -27,10 +27,10 @@ mod description;
 mod event;
 mod files;
 mod folder;
-mod held_out;
 mod listing;
 mod manifest;
 mod metrics;
+mod residual_folds;
 mod solved;
 mod solving;
 mod tensorboard;
@@ -190,8 +190,8 @@ impl Run {
         }
     }
 
-    /// Returns the instruction set that a resumed run began with, if this CPU lacks it. The results may then differ from those
-    /// on the original CPU.
+    /// Returns the instruction set that a resumed run began with, if this CPU lacks it. The results may then differ in the
+    /// last bits.
     pub fn other_instructions(&self) -> Option<&str> {
         match &self.0 {
             RunKind::Training(run) => run.other_instructions(),
@@ -256,7 +256,7 @@ impl Run {
     /// Returns the model of a network's run before its first step, with the residuals and factors of the runs that it builds on. No
     /// folder is created.
     pub fn first_fit(config: Config, dataset: Arc<Dataset>) -> Result<Fit> {
-        base_runs::begin(config, dataset).map(|(fit, _)| fit)
+        base_runs::new_fit(config, dataset).map(|(fit, _)| fit)
     }
 
     /// Adopts weights that were trained elsewhere, as the result of one epoch: they are validated, the epoch's line is written and the

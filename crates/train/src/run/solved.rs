@@ -7,7 +7,7 @@ use super::context::{RunContext, start_folder};
 use super::event::{End, Event, StopWhen};
 use super::solving::{SOLVING, SolveCheckpoints, SolveProgress};
 use super::writer::RunWriter;
-use super::{EpochTimes, MetricsLine, RunDescription, RunFolder, base_runs, held_out, read_metrics};
+use super::{EpochTimes, MetricsLine, RunDescription, RunFolder, base_runs, read_metrics, residual_folds};
 use crate::checkpoint::{Checkpoints, Contents, LogPosition, ModelCard, Number, Saved, Slot, State};
 use crate::config::Config;
 use crate::fit::{EpochReport, Position, constant_scores};
@@ -298,7 +298,7 @@ impl SolverRun {
         let held_out = if folds == 0 {
             None
         } else {
-            Some(held_out::solve(solver, of, folds, self.folder(), progress)?)
+            Some(residual_folds::solve(solver, of, folds, self.folder(), progress)?)
         };
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         let train_seconds = seconds(began.0, clock.now_nanos());

@@ -92,12 +92,12 @@ impl Training {
         config: Config,
         context: &RunContext,
     ) -> Result<Self> {
-        let (fit, base_runs) = base_runs::begin(config, dataset)?;
+        let (fit, base_runs) = base_runs::new_fit(config, dataset)?;
         let (config, dataset, rows) = (fit.config(), fit.dataset(), fit.split().rows(Part::Train));
         let mut stores = Stores::default();
         let store = stores.for_run(config, &context.dataset_folder, dataset, rows)?;
         let fit = fit.with_store(store.as_ref()).on_ranks(context.ranks.clone())?;
-        agree(&fit)?;
+        check_ranks_agree(&fit)?;
         let (config, dataset) = (fit.config(), fit.dataset());
         let files = context.ranks.is_first().then(|| -> Result<RunFiles> {
             let run = start_folder(folder, dataset, fit.split(), config, context, &base_runs)?;
@@ -131,7 +131,7 @@ impl Training {
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
             spent_before = EpochSpent::of(&checkpoint.state);
         }
-        agree(&fit)?;
+        check_ranks_agree(&fit)?;
         let files = run.map(|run| -> Result<RunFiles> {
             if !folder.has(SPLIT_FILE) {
                 // Runs of earlier versions could lose it to a kill at their start.
@@ -395,8 +395,8 @@ impl Training {
     }
 }
 
-/// Checks that all ranks are about to do the same.
-fn agree(fit: &Fit) -> Result<()> {
+/// Checks that all ranks have the same program, dataset, configuration and weights.
+fn check_ranks_agree(fit: &Fit) -> Result<()> {
     let ranks = fit.ranks();
     if ranks.is_alone() {
         return Ok(());

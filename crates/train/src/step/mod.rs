@@ -7,7 +7,7 @@ use knockout_base::error::{Class, Error, Result};
 use knockout_data::batch::{Batch, Graphs};
 use knockout_data::screen::LabelStats;
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
-use knockout_models::{Input, LossAt, Model};
+use knockout_models::{Input, LossPosition, Model};
 use knockout_trace::meter::{Meter, StepPhase};
 use knockout_trace::{Recorder, SpanGuard};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub(crate) fn diverged(step: u64, epoch: u32, what: &str) -> Error {
 }
 
 /// Returns the error of a step that diverged at this point of a run.
-fn diverged_at(at: LossAt, what: &str) -> Error {
+fn diverged_at(at: LossPosition, what: &str) -> Error {
     diverged(at.step + 1, at.epoch, what)
 }
 
@@ -84,7 +84,7 @@ pub struct StepPlan {
     /// How far to go.
     pub mode: Mode,
     /// Position in the run, for schedules and random choices of the loss.
-    pub at: LossAt,
+    pub at: LossPosition,
     /// Position in its group of accumulated batches.
     pub group: AccumulationGroup,
     /// Whether it is the first of its group.

@@ -11,7 +11,7 @@ use knockout_models::loss::{
     ScoreLoss, ScoredRows, Terms,
 };
 use knockout_models::{
-    Forward, Init, Input, LossAt, MODELS, Model, ModelEntry, ModelOptions, SizeEstimate, limits,
+    Forward, Init, Input, LossPosition, MODELS, Model, ModelEntry, ModelOptions, SizeEstimate, limits,
 };
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
@@ -157,7 +157,7 @@ impl<T: Real> Loss<T> for Huber {
             sum += clipped * (error - 0.5 * clipped);
             *gradient = T::of(clipped / count);
         }
-        terms.only("huber_loss", sum / count);
+        terms.unweighted("huber_loss", sum / count);
     }
 }
 
@@ -243,7 +243,7 @@ fn the_gradient_of_the_toy_loss_equals_differences() {
     let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
         let rows = ScoredRows { predictions, representation: None };
-        let recorded = loss.record(&mut tape, rows, &[0.1; 6], LossAt::default(), None);
+        let recorded = loss.record(&mut tape, rows, &[0.1; 6], LossPosition::default(), None);
         evaluate_loss(tape, recorded.total, gradients)
     });
     assert!(worst.tolerances < 1.0, "{worst:?}");

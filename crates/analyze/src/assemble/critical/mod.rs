@@ -11,7 +11,7 @@ mod devices;
 mod tests;
 mod walk;
 
-use crate::attribute::Attributed;
+use crate::attribute::FileSums;
 use crate::attribute::lane::Piece;
 use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::Side;
@@ -23,42 +23,42 @@ use std::collections::BTreeMap;
 use walk::{Doing, On, Walk, long_calls};
 
 /// Returns the path of the longest step; `None` without steps.
-pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
+pub(crate) fn path(file: &FileSums<'_>) -> Option<CriticalPath> {
     let step =
-        parts.steps.steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)))?;
-    let main = parts.lanes.iter().find(|lane| lane.lane == step.lane)?;
-    let mut others: Vec<Piece> = parts
+        file.steps.steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)))?;
+    let main = file.lanes.iter().find(|lane| lane.lane == step.lane)?;
+    let mut others: Vec<Piece> = file
         .lanes
         .iter()
         .filter(|lane| lane.lane != step.lane && lane.side == Side::Host)
         .flat_map(|lane| lane.pieces.iter().copied())
         // The path never follows an idle thread.
-        .filter(|piece| parts.rules.role(piece.category) != Role::Sleep)
+        .filter(|piece| file.rules.role(piece.category) != Role::Sleep)
         .collect();
     others.sort_by_key(|piece| (piece.to, piece.from, piece.kind));
-    let doing = |piece: &Piece| doing(parts, piece);
+    let doing = |piece: &Piece| doing(file, piece);
     let calls = long_calls(main.pieces.iter().chain(&others), &doing);
     let walk = Walk {
         start: step.start,
         main: &main.pieces,
         others: &others,
-        devices: Devices::new(&parts.device_spans, &parts.streams, &parts.waits, &calls),
-        waits: &parts.waits,
+        devices: Devices::new(&file.device_spans, &file.streams, &file.waits, &calls),
+        waits: &file.waits,
         doing: &doing,
-        is_copy: &|kind| parts.kinds.get(kind.index()).is_some_and(|kind| kind.work == DeviceWork::Memory),
+        is_copy: &|kind| file.kinds.get(kind.index()).is_some_and(|kind| kind.work == DeviceWork::Memory),
     };
     let is_unattributed = |category: &&Category| category.role == Role::Unattributed;
-    let unattributed = parts.rules.categories().iter().find(is_unattributed);
+    let unattributed = file.rules.categories().iter().find(is_unattributed);
     let unattributed = unattributed.map_or("unattributed", |category| category.name.as_str());
     let mut by_category: BTreeMap<String, i64> = BTreeMap::new();
     let mut by_operation: BTreeMap<String, i64> = BTreeMap::new();
     walk.run(step.end, |what, nanos| {
         let (category, operation) = match what {
-            On::Host(piece) => (parts.category_name(piece.category), parts.kind_name(piece.kind)),
+            On::Host(piece) => (file.category_name(piece.category), file.kind_name(piece.kind)),
             On::Device(kind) => {
-                let claim = parts.kinds.get(kind.index()).map(|kind| &kind.claim);
-                let category = claim.map(|claim| claim.itself.unwrap_or(claim.otherwise));
-                (category.map_or("", |category| parts.category_name(category)), parts.kind_name(kind))
+                let of_kind = file.kinds.get(kind.index()).map(|kind| &kind.categories);
+                let category = of_kind.map(|of| of.itself.unwrap_or(of.otherwise));
+                (category.map_or("", |category| file.category_name(category)), file.kind_name(kind))
             }
             On::Launch => ("from launch to device", "from launch to device"),
             On::Gap => ("between device events", "between device events"),
@@ -73,7 +73,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
     let mut operations = shares(rows(by_operation), whole);
     operations.truncate(20);
     Some(CriticalPath {
-        step: parts.kind_name(step.kind).to_owned(),
+        step: file.kind_name(step.kind).to_owned(),
         us: whole,
         parts: shares(rows(by_category), whole),
         operations,
@@ -81,14 +81,14 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
 }
 
 /// Returns the activity of a host thread in a piece of its time.
-fn doing(parts: &Attributed<'_>, piece: &Piece) -> Doing {
-    let Some(kind) = parts.kinds.get(piece.kind.index()) else { return Doing::Work };
-    if parts.rules.role(piece.category) == Role::DeviceWait {
+fn doing(file: &FileSums<'_>, piece: &Piece) -> Doing {
+    let Some(kind) = file.kinds.get(piece.kind.index()) else { return Doing::Work };
+    if file.rules.role(piece.category) == Role::DeviceWait {
         Doing::Wait
     } else if kind.is(Kind::CALL) {
         Doing::DriverCall
-    } else if matches!(parts.text(kind.category), "user_annotation" | "")
-        || (kind.is(Kind::PYTHON) && parts.text(kind.name).contains("run_backward"))
+    } else if matches!(file.text(kind.cat), "user_annotation" | "")
+        || (kind.is(Kind::PYTHON) && file.text(kind.name).contains("run_backward"))
     {
         Doing::Annotation
     } else {

@@ -24,7 +24,7 @@ pub(crate) struct Join<'a> {
     pub(crate) streams: &'a [Stream],
     pub(crate) scoped: &'a ScopedLanes<'a>,
     /// Kept host rows without a correlation or a stream.
-    pub(crate) loose_host_rows: u64,
+    pub(crate) uncorrelated_host_rows: u64,
 }
 
 /// The result of joining.
@@ -319,8 +319,8 @@ struct HtaGroup {
 
 impl HtaGroup {
     fn of(join: &Join<'_>, rows: &[Link]) -> Self {
-        let loose = rows.first().is_some_and(|first| first.correlation == NO_CORRELATION);
-        let mut host_kept: u64 = if loose { join.loose_host_rows } else { 0 };
+        let is_uncorrelated = rows.first().is_some_and(|first| first.correlation == NO_CORRELATION);
+        let mut host_kept: u64 = if is_uncorrelated { join.uncorrelated_host_rows } else { 0 };
         let mut group = Self { copies: 1, kept_rows: 0, last_call: None, wants_stats: false, queues: false };
         let mut devices = 0_u64;
         let mut last_device = 0_u64;
@@ -332,7 +332,7 @@ impl HtaGroup {
                 continue;
             }
             let kept = join.shared.hta.keeps_host_row(row.start);
-            if !loose {
+            if !is_uncorrelated {
                 group.last_call = kept.then_some(row.start);
             }
             if kept {
@@ -347,8 +347,8 @@ impl HtaGroup {
             group.copies = u32::try_from(host_kept).unwrap_or(u32::MAX);
         }
         group.kept_rows += devices * u64::from(group.copies);
-        group.wants_stats = stats && !loose;
-        group.queues = launches && !loose && devices > 0 && last_device > 0;
+        group.wants_stats = stats && !is_uncorrelated;
+        group.queues = launches && !is_uncorrelated && devices > 0 && last_device > 0;
         group
     }
 

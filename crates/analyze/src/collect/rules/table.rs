@@ -184,7 +184,7 @@ enum Claims {
 
 /// The categories that the rules give one kind of event, independent of the events around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct KindCategories {
     /// Takes the event's self time, whatever encloses it.
     pub(crate) itself: Option<CategoryId>,
     /// Opens a phase; the second part lists the phases in which it does not. Tried in order.
@@ -354,13 +354,12 @@ impl Rules {
         Ok(CategoryId::from_index(self.categories.len() - 1))
     }
 
-    /// Returns the claim on device work of this name and `cat`. The `cat` decides that it is device work: a rule
-    /// without `device` gives its name to a category of the device.
-    pub(crate) fn device_claim(&mut self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
-        let claim = self.claim(name, cat, origin);
-        Claim {
-            itself: claim.itself.map(|id| self.on_device(id)),
-            phases: claim
+    /// Returns the categories of an event of this name and `cat` on the device: each category replaced by its device twin.
+    pub(crate) fn device_categories_of(&mut self, name: &str, cat: &str, origin: EventOrigin) -> KindCategories {
+        let categories = self.categories_of(name, cat, origin);
+        KindCategories {
+            itself: categories.itself.map(|id| self.on_device(id)),
+            phases: categories
                 .phases
                 .into_iter()
                 .map(|(id, not_inside)| {
@@ -368,11 +367,11 @@ impl Rules {
                     (self.on_device(id), not_inside)
                 })
                 .collect(),
-            otherwise: self.on_device(claim.otherwise),
+            otherwise: self.on_device(categories.otherwise),
         }
     }
 
-    /// The category of the same name that is the device's, made if new.
+    /// Returns the device twin of a category: that of the same name on the device, created if new.
     fn on_device(&mut self, id: CategoryId) -> CategoryId {
         let Some(category) = self.categories.get(id.index()).filter(|category| !category.device) else {
             return id;
@@ -412,23 +411,23 @@ impl Rules {
         })
     }
 
-    /// Returns the claim on events of this name and `cat`.
-    pub(crate) fn claim(&self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
+    /// Returns the categories of events of this name and `cat`.
+    pub(crate) fn categories_of(&self, name: &str, cat: &str, origin: EventOrigin) -> KindCategories {
         let cat = cat.to_lowercase();
         let cut = words::words(name);
-        let mut claim = Claim {
+        let mut categories = KindCategories {
             itself: None,
             phases: Vec::new(),
             otherwise: self.otherwise.get(&cat).copied().unwrap_or(self.fallback),
         };
         for rule in self.list.iter().filter(|rule| rule.matches(&cat, &cut, origin)) {
             match rule.claims {
-                Claims::Itself if claim.itself.is_none() => claim.itself = Some(rule.category),
-                Claims::Inside => claim.phases.push((rule.category, rule.not_inside.clone())),
+                Claims::Itself if categories.itself.is_none() => categories.itself = Some(rule.category),
+                Claims::Inside => categories.phases.push((rule.category, rule.not_inside.clone())),
                 Claims::Itself => {}
             }
         }
-        claim
+        categories
     }
 }
 
@@ -466,8 +465,8 @@ mod tests {
     fn the_default_rules_are_valid_and_name_whole_words_only() {
         let rules = Rules::default_rules().unwrap();
         let phase = |name: &str| {
-            let claim = rules.claim(name, "cpu_op", EventOrigin::Other);
-            claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned())
+            let categories = rules.categories_of(name, "cpu_op", EventOrigin::Other);
+            categories.phases.first().map(|(id, _)| category(&rules, *id).to_owned())
         };
         assert_eq!(phase("autograd::engine::evaluate_function: MmBackward0").as_deref(), Some("backward"));
         assert_eq!(phase("Optimizer.step#AdamW.step").as_deref(), Some("optimiser"));
@@ -475,7 +474,7 @@ mod tests {
         assert_eq!(phase("aten::masked_fill"), None);
         assert_eq!(phase("aten::mse_loss").as_deref(), Some("loss"));
         assert_eq!(phase("aten::mse_loss_backward").as_deref(), Some("backward"));
-        let launch = rules.claim("cudaLaunchKernel", "cuda_runtime", EventOrigin::Other);
+        let launch = rules.categories_of("cudaLaunchKernel", "cuda_runtime", EventOrigin::Other);
         assert_eq!(launch.itself.map(|id| category(&rules, id)), Some("runtime"));
     }
 
@@ -485,8 +484,8 @@ mod tests {
         use knockout_trace::{BACKGROUND, FOREGROUND};
         let rules = Rules::default_rules().unwrap();
         let first = |name: &str, cat| {
-            let claim = rules.claim(name, cat, EventOrigin::Other);
-            claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned()).unwrap_or_default()
+            let categories = rules.categories_of(name, cat, EventOrigin::Other);
+            categories.phases.first().map(|(id, _)| category(&rules, *id).to_owned()).unwrap_or_default()
         };
         for phase in StepPhase::ALL {
             let wanted = match phase {

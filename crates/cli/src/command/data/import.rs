@@ -1,7 +1,7 @@
 //! `knockout data import`: public files to a dataset.
 
 use crate::choice;
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;

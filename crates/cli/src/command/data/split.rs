@@ -1,7 +1,7 @@
 //! `knockout data split`: divide a dataset and keep the result as a file.
 
 use crate::choice;
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::{Division, Scheme, Split, SplitSpec, SplitSummary};

@@ -40,11 +40,11 @@ pub(crate) struct AnalyzeArgs {
 }
 
 pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
-    if args.rules == "reference" { reference(args, ui) } else { honest(args, ui) }
+    if args.rules == "reference" { reference(args, ui) } else { by_self_time(args, ui) }
 }
 
-/// Self time, categories by what encloses an event, device figures.
-fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
+/// Analyses with self time, categories by enclosing events, and device figures.
+fn by_self_time(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut inputs = output::paths(&args.files);
     inputs.push(Path::new(&args.rules));

@@ -1,7 +1,7 @@
 //! `knockout trace convert`: a trace made smaller, repaired or merged, for Perfetto and other viewers.
 
 use super::input::{self, DamageArgs};
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::Ui;
 use clap::Args;
@@ -9,7 +9,7 @@ use flate2::{Compression, write::GzEncoder};
 use knockout_base::files::PendingFile;
 use knockout_report::units::count;
 use knockout_trace::{
-    CONVERTED, Document, Phase, ReadOutcome, Selection, Selector, Sink, Symbol, TraceEvent, TraceWriter,
+    CONVERTED, Document, EventType, ReadOutcome, Selection, Selector, Sink, Symbol, TraceEvent, TraceWriter,
     field_range, repair,
 };
 use serde::Serialize;
@@ -266,7 +266,7 @@ impl<W: Write + Send> Sink for Copy<'_, W> {
         if self.error.is_some() || !self.selector.keeps(event) {
             return;
         }
-        self.kept += u64::from(event.phase != Phase::METADATA);
+        self.kept += u64::from(event.event_type != EventType::METADATA);
         let mut text = repair(event.raw);
         self.repaired += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
         if let Some(input) = self.shift.filter(|input| *input > 0)

@@ -1,7 +1,7 @@
 //! From the files on the command line to an analysis; `analyze` and `compare` share it.
 
 use super::input::{self, DamageArgs};
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::Ui;
 use knockout_analyze::{Analysis, Collector, FileFindings, Options, Rules};
 use knockout_trace::ReadOutcome;

@@ -3,7 +3,7 @@
 use super::manifest::does_not_parse;
 use super::{DESCRIPTION, Dataset, Manifest, tables};
 use crate::cell::Cell;
-use crate::table::Table;
+use crate::table::ParquetTable;
 use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::{Checksum, Folder};
 use rayon::prelude::*;
@@ -129,15 +129,15 @@ fn load<T>(
     folder: &Folder,
     manifest: &Manifest,
     file: &str,
-    build: impl FnOnce(&Table) -> Result<T>,
+    build: impl FnOnce(&ParquetTable) -> Result<T>,
 ) -> Result<T> {
     build(&load_table(folder, manifest, file)?).in_file(folder.path().join(file))
 }
 
-fn load_table(folder: &Folder, manifest: &Manifest, file: &str) -> Result<Table> {
+fn load_table(folder: &Folder, manifest: &Manifest, file: &str) -> Result<ParquetTable> {
     let unlisted = || Error::damage(format!("dataset.toml does not list {file}")).in_file(folder.path());
     let bytes = read_checked(folder, file, manifest.checksums.get(file).ok_or_else(unlisted)?)?;
-    Table::decode(bytes).in_file(folder.path().join(file))
+    ParquetTable::decode(bytes).in_file(folder.path().join(file))
 }
 
 /// Reads a file and compares it with its checksum.

@@ -5,7 +5,7 @@ use crate::cell::{
     Metabolism, Metabolite, Network, Reaction, Requirement, SelfLoops,
 };
 use crate::screen::{Sample, Samples, SamplesBuilder};
-use crate::table::{Columns, Table};
+use crate::table::{Columns, ParquetTable};
 use knockout_base::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn genes_to_table<'a>(genes: &'a GeneTable, positions: Option<&'a Gen
 const CHROMOSOME: &str = "chromosome";
 
 /// Reads the positions of genes, where the table has them.
-pub(super) fn positions_from_table(table: &Table) -> Result<Option<GenePositions>> {
+pub(super) fn positions_from_table(table: &ParquetTable) -> Result<Option<GenePositions>> {
     if !table.has(CHROMOSOME) {
         return Ok(None);
     }
@@ -41,7 +41,7 @@ pub(super) fn positions_from_table(table: &Table) -> Result<Option<GenePositions
     Ok(GenePositions::new(positions.map(position).collect()))
 }
 
-pub(super) fn genes_from_table(table: &Table) -> Result<GeneTable> {
+pub(super) fn genes_from_table(table: &ParquetTable) -> Result<GeneTable> {
     let systematic = table.texts("systematic")?.into_iter();
     let genes = systematic
         .zip(table.optional_texts("standard")?)
@@ -70,7 +70,7 @@ pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable
     Ok(table)
 }
 
-pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Result<Features> {
+pub(super) fn features_from_table(table: &ParquetTable, genes: &GeneTable) -> Result<Features> {
     for (row, (name, gene)) in table.texts(GENE)?.iter().zip(genes.genes()).enumerate() {
         if *name != gene.systematic {
             let expected = &gene.systematic;
@@ -97,7 +97,7 @@ pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
         .texts("term", move |row| &texts[terms[row] as usize])
 }
 
-pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usize) -> Result<Annotations> {
+pub(super) fn annotations_from_table(table: &ParquetTable, name: &str, gene_count: usize) -> Result<Annotations> {
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut pairs = Vec::with_capacity(table.row_count());
     for (gene, term) in table.u32s("gene")?.into_iter().zip(table.texts("term")?) {
@@ -126,7 +126,7 @@ pub(super) fn network_to_table(network: &Network) -> Columns<'_> {
         .f32s("weight", |row| weights[row])
 }
 
-pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -> Result<Network> {
+pub(super) fn network_from_table(table: &ParquetTable, name: &str, gene_count: usize) -> Result<Network> {
     let ends = table.u32s("source")?.into_iter().zip(table.u32s("target")?);
     let edges = ends
         .zip(table.f32s("weight")?)
@@ -167,7 +167,7 @@ pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> [Columns<'_>; 4] 
     ]
 }
 
-pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> Result<Metabolism> {
+pub(super) fn metabolism_from_tables(tables: &[ParquetTable; 4], gene_count: usize) -> Result<Metabolism> {
     let [reactions, metabolites, requirements, coefficients] = tables;
     let names = reactions.texts("name")?.into_iter().zip(reactions.texts("reaction_id")?);
     let (directions, subsystems) = (reactions.words("direction")?, reactions.words("subsystem")?);
@@ -224,7 +224,7 @@ pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
         .u32s("duplicates", |row| samples.get(row).duplicates)
 }
 
-pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Result<Samples> {
+pub(super) fn samples_from_table(table: &ParquetTable, gene_count: usize) -> Result<Samples> {
     let (gene_offsets, genes) = table.lists("genes")?;
     let (query_offsets, queries) = table.lists("query")?;
     let scores = table.f64s("score")?;

@@ -29,7 +29,7 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
         Scheme::Random => {
             let order = keys.records_in_order("record");
             let units = order.iter().map(|&row| vec![row]).collect();
-            together(keys, &order, &deal(units, keys.samples.len(), division))
+            keep_equal_sets_together(keys, &order, &deal(units, keys.samples.len(), division))
         }
         Scheme::PairDisjoint => {
             let units = keys.pairs_in_order().map_err(|row| {
@@ -48,9 +48,9 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
     Ok(parts)
 }
 
-/// Moves every record of a gene set to the part of the first one in the order. A model sees only the genes: of a set that was
+/// Moves all records of a gene set to the part of the first one. A model sees only the genes: of a set that was
 /// measured twice (as a deletion and as an allele, by two laboratories), one record would reveal the other.
-fn together(keys: &Keys<'_>, order: &[u32], dealt: &Parts) -> Parts {
+fn keep_equal_sets_together(keys: &Keys<'_>, order: &[u32], dealt: &Parts) -> Parts {
     let mut part_of_row = vec![Part::Train; keys.samples.len()];
     for (rows, part) in dealt.iter().zip(Part::ALL) {
         for &row in rows {

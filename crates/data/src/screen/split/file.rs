@@ -2,7 +2,7 @@
 
 use super::{Part, Split, SplitSpec};
 use crate::screen::dataset::Manifest;
-use crate::table::{Columns, Table};
+use crate::table::{Columns, ParquetTable};
 use knockout_base::error::{Context as _, Error, IoContext as _, Result};
 use knockout_base::files::replace;
 use std::path::Path;
@@ -40,7 +40,7 @@ impl Split {
     pub fn decode(bytes: Vec<u8>, manifest: &Manifest) -> Result<Self> {
         let not_a_split =
             |error: Error| Error::damage("the split file is damaged or not a split").caused_by(error);
-        let table = Table::decode(bytes).map_err(not_a_split)?;
+        let table = ParquetTable::decode(bytes).map_err(not_a_split)?;
         let no_recipe =
             || Error::damage("the split file has no recipe in its metadata: it was not written by knockout");
         let spec: SplitSpec = toml::from_str(table.metadata(RECIPE).ok_or_else(no_recipe)?)

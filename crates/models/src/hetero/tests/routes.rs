@@ -75,14 +75,14 @@ fn dropout_applies_in_training_and_differs_between_steps() {
     let model: Hetero<f64> = random_model(5, 30, 40, options.clone());
     let genes = random_sets(5, 30);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
-    let predictions = |training: Option<LossAt>| {
+    let predictions = |training: Option<LossPosition>| {
         let mut tape = Tape::new(model.parameters());
         let input = Input { training, ..Input::evaluated(sets, &Graphs::None) };
         let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
         tape.value(forward.readout.predictions).to_vec()
     };
     assert_eq!(predictions(Some(AT)), predictions(Some(AT)));
-    assert_ne!(predictions(Some(AT)), predictions(Some(LossAt { step: 8, ..AT })));
+    assert_ne!(predictions(Some(AT)), predictions(Some(LossPosition { step: 8, ..AT })));
     let evaluated = predictions(None);
     assert_ne!(evaluated, predictions(Some(AT)));
     let options = HeteroOptions { dropout: 0.0, ..options };

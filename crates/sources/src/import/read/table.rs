@@ -145,7 +145,7 @@ impl<'a> TextTable<'a> {
             let names = (0..row.width()).map(|cell| String::from_utf8_lossy(row.bytes(cell)).into_owned());
             let header = Header::new(names.collect());
             if let Ok(found) = header.resolve(columns) {
-                table.rows.settle(header.names().len());
+                table.rows.fix_width(header.names().len());
                 table.header = header;
                 return Ok((table, found));
             }
@@ -185,7 +185,7 @@ impl<'a> TextTable<'a> {
 }
 
 impl TableRows<'_> {
-    fn settle(&mut self, width: usize) {
+    fn fix_width(&mut self, width: usize) {
         if let TableRows::Text(rows) = self {
             rows.width = Some(width);
             rows.is_above_header = false;
@@ -219,7 +219,7 @@ impl<'a> TextRows<'a> {
 
     fn split(&mut self, from: usize, to: usize) -> Result<RowCells<'_>, Error> {
         let line = self.lines.bytes(from, to);
-        // Until the header has settled the width, every line may be a title with separators of its own.
+        // Until the header has fixed the width, every line may be a title with separators of its own.
         if self.width.is_none() {
             self.last = self.separator.unwrap_or_else(|| Separator::guess(line));
         }

@@ -272,8 +272,8 @@ impl MeasurementCollector {
         self.repeated.iter().filter(is_other).map(|measured| measured.row).collect::<BTreeSet<_>>().len()
     }
 
-    /// How well measurements of the same genes agree: between sources, and within each. A kind that a source does not tell may be any,
-    /// so that such a measurement also repeats those of other sources whose kind is known.
+    /// Returns how well measurements of the same genes agree, between sources and within each. A measurement of unspecified kind also
+    /// counts as a repeat of each known kind.
     pub fn repeats(&self) -> Vec<Repeats> {
         let unspecified = self.kinds.iter().position(|kind| kind == PerturbationKind::Unspecified.name());
         let is_unspecified = |group: &SampleGroup| Some(usize::from(group.kind)) == unspecified;

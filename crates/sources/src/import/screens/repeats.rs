@@ -25,9 +25,9 @@ type ByAllele = Vec<(Option<AlleleKey>, Vec<f64>)>;
 
 /// How well sources agree with each other and with themselves.
 ///
-/// `alike` are pairs of groups that measure the same genes; `single` gives the one measurement of a group without repeats. A group
-/// counts once for every two of its sources, by their means, and once for each source with repeats, by the first two of them.
-/// Repeats of the same alleles, of different ones and of ones that a source does not name are counted apart.
+/// `alike` are pairs of groups that measure the same genes; `single` gives the one measurement of a group without repeats. Each
+/// pair of sources of a group gives one pair of means; each source that repeats gives its first two scores. Repeats of the same alleles,
+/// of different alleles and of unnamed ones are counted separately.
 pub(super) fn repeats_of<'n>(
     repeated: &[Repeated],
     alike: &[[u32; 2]],

@@ -65,7 +65,7 @@ pub(crate) struct NumberColumns {
 }
 
 impl NumberColumns {
-    /// Reads the numbers of a row; one that is none, or lies where it cannot, is an error.
+    /// Reads the numbers of a row. Rejects texts that are not numbers, and numbers out of range.
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, Error> {
         let numbers = Numbers {
             score: row.number(self.score, "a score, a finite number")?,
@@ -128,7 +128,7 @@ impl<'s> ScreenSink<'s> {
         Self { goal, choice, counts: ScreenCounts::default() }
     }
 
-    /// Starts a screen whose rows name the genes of the table that is to be: nothing is unknown, and no sample is made.
+    /// Starts a screen whose rows define the gene table; makes no samples.
     pub(crate) fn of_genes(choice: RowChoice<'s>, genes: &'s mut NamedGenes) -> Self {
         Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
     }

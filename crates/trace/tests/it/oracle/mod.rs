@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 /// One event as far as both readers can tell, with its texts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
-    pub(crate) phase: u8,
+    pub(crate) event_type: u8,
     pub(crate) name: String,
     pub(crate) category: String,
     pub(crate) lane: u32,
@@ -37,7 +37,7 @@ impl Sink for Keep {
     fn event(&mut self, event: &TraceEvent<'_>) {
         assert_eq!(event.index, self.events.len() as u64, "events come in file order");
         self.events.push(Seen {
-            phase: event.phase.0,
+            event_type: event.event_type.0,
             name: event.symbols.text(event.name).to_owned(),
             category: event.symbols.text(event.category).to_owned(),
             lane: event.lane.index() as u32,
@@ -139,13 +139,13 @@ pub(crate) fn compare(text: &[u8], block_bytes: usize) {
 }
 
 fn compare_event(their: &BTreeMap<String, &RawValue>, our: &Seen, outcome: &ReadOutcome) {
-    if let Some(phase) = text_of(their.get("ph")) {
-        let expected = match phase.as_bytes() {
+    if let Some(event_type) = text_of(their.get("ph")) {
+        let expected = match event_type.as_bytes() {
             [] => 0,
             [byte @ b'!'..=b'~'] => *byte,
             _ => 1,
         };
-        assert_eq!(our.phase, expected);
+        assert_eq!(our.event_type, expected);
     }
     for (key, mine) in [("name", &our.name), ("cat", &our.category)] {
         if let Some(text) = text_of(their.get(key)) {

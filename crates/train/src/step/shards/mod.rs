@@ -14,7 +14,7 @@ use crate::schedule::GroupEnd;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{Gradients, Observer, Tape};
-use knockout_models::{Forward, Input, LossAt, Model, ShardAt};
+use knockout_models::{Forward, Input, LossPosition, Model, ShardAt};
 use knockout_ranks::Ranks;
 use knockout_trace::meter::{Meter, StepPhase};
 use outcome::ShardLoss;
@@ -70,8 +70,8 @@ struct WaitingShard<'a> {
     targets: &'a [f32],
 }
 
-/// A batch that was taken.
-pub(crate) struct Taken {
+/// Outcome of a step, and the size of its batch.
+pub(crate) struct StepResult {
     pub(crate) outcome: StepOutcome,
     /// Samples of the whole batch.
     pub(crate) samples: usize,
@@ -86,7 +86,7 @@ impl Trainer {
         plan: StepPlan,
         sharding: &Sharding,
         meter: &mut Meter,
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<StepResult>> {
         let owned = sharding.shards.owned().len();
         let gathers = model.couples_samples() && plan.at.step.is_multiple_of(sharding.gather_every);
         let held: Vec<ShardSamples> = (0..owned).map(|_| ShardSamples::default()).collect();
@@ -105,7 +105,7 @@ impl Trainer {
             let sets = held.sets.get_or_init(|| batch.genes.clone()).view();
             let standardised = || batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32);
             let targets = held.targets.get_or_init(|| standardised().collect());
-            let at = LossAt { shard: shard_at(position), ..plan.at };
+            let at = LossPosition { shard: shard_at(position), ..plan.at };
             let mut tape = Tape::new(model.parameters()).observed(observer);
             let input = Input { sets, graphs: &loaded.graphs(), training: Some(at) };
             let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, input));
@@ -127,7 +127,7 @@ impl Trainer {
         if plan.mode == Mode::Data {
             // A batch is loaded when the slowest rank has its part. Without this barrier, ranks would drift apart.
             meter.time(StepPhase::Barrier, || sharding.ranks.any(false))?;
-            return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
+            return Ok(Some(StepResult { outcome: StepOutcome::default(), samples }));
         }
         let coupled = Coupled { model: &*model, at: plan.at, mode: plan.mode, observer };
         if gathers {
@@ -139,7 +139,7 @@ impl Trainer {
         let losses = meter.time(StepPhase::Barrier, || outcome::gather_losses(&losses, ranks))?;
         let mut outcome = outcome::combined(&losses);
         if plan.mode == Mode::Forward {
-            return Ok(Some(Taken { outcome, samples }));
+            return Ok(Some(StepResult { outcome, samples }));
         }
         meter.time(StepPhase::Exchange, || -> Result<()> {
             if plan.begins_group {
@@ -150,7 +150,7 @@ impl Trainer {
         if plan.mode == Mode::Full && plan.group.ends != GroupEnd::Accumulate {
             outcome.gradient_norm = Some(self.update(model, plan, meter)?);
         }
-        Ok(Some(Taken { outcome, samples }))
+        Ok(Some(StepResult { outcome, samples }))
     }
 }
 

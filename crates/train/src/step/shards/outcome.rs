@@ -3,7 +3,7 @@
 use crate::step::{StepOutcome, diverged_at};
 use knockout_base::error::Result;
 use knockout_engine::grad::Tape;
-use knockout_models::{LossAt, RecordedLoss};
+use knockout_models::{LossPosition, RecordedLoss};
 use knockout_ranks::Ranks;
 
 /// The loss of one shard and its share in that of the batch.
@@ -21,7 +21,7 @@ impl ShardLoss {
         loss: &RecordedLoss,
         shard: usize,
         weight: f64,
-        at: LossAt,
+        at: LossPosition,
     ) -> Result<Self> {
         let value = f64::from(tape.scalar(loss.total));
         if !value.is_finite() {

@@ -6,7 +6,7 @@ use super::{WaitingShard, weight};
 use crate::step::Mode;
 use knockout_base::error::Result;
 use knockout_engine::grad::{Gradients, Observer, Tape, Var};
-use knockout_models::{LossAt, Model};
+use knockout_models::{LossPosition, Model};
 use knockout_ranks::{Ranks, wrong_length};
 use knockout_trace::meter::{Meter, StepPhase};
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ struct AllRows {
 /// A coupled loss of one step.
 pub(super) struct Coupled<'a> {
     pub(super) model: &'a dyn Model,
-    pub(super) at: LossAt,
+    pub(super) at: LossPosition,
     pub(super) mode: Mode,
     pub(super) observer: Option<&'a dyn Observer>,
 }

@@ -30,14 +30,14 @@ const LANE_BINS: usize = 1 << 13;
 const MAX_DEVICE_SPANS: usize = 1 << 20;
 
 /// The sums of one file, in nanoseconds.
-pub(crate) struct Attributed<'a> {
+pub(crate) struct FileSums<'a> {
     pub(crate) outcome: &'a ReadOutcome,
     pub(crate) rules: Rules,
     pub(crate) kinds: Arc<[Kind]>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) totals: Totals,
     pub(crate) hta: Arc<Hta>,
-    pub(crate) hta_kept: u64,
+    pub(crate) hta_rows_kept: u64,
     pub(crate) steps: StepTable,
     pub(crate) steps_gpu: Vec<ProfilerStep>,
     pub(crate) lanes: Vec<LaneResult>,
@@ -70,7 +70,7 @@ fn by_lane(segments: impl IntoIterator<Item = Segment<Span>>) -> BTreeMap<LaneId
     lanes
 }
 
-impl<'a> Attributed<'a> {
+impl<'a> FileSums<'a> {
     /// Sweeps the lanes, joins device events with their launch calls and sweeps the device.
     pub(crate) fn of(mut collector: Collector, outcome: &'a ReadOutcome) -> Result<Self> {
         if let Some(failure) = collector.failure.take() {
@@ -132,14 +132,14 @@ impl<'a> Attributed<'a> {
         lanes.append(&mut first);
         lanes.sort_by_key(|lane| lane.lane);
         let mut rows = links.finish()?;
-        let (mut hta_kept, mut loose) = (0, 0);
+        let (mut hta_rows_kept, mut uncorrelated_host_rows) = (0, 0);
         for lane in &mut lanes {
             rows.append(&mut lane.links);
-            hta_kept += lane.hta_kept;
-            loose += lane.hta_loose;
+            hta_rows_kept += lane.hta_rows_kept;
+            uncorrelated_host_rows += lane.hta_uncorrelated_rows;
         }
         let scoped = ScopedLanes::of(&lanes);
-        let join = Join { shared: &shared, streams: &streams, scoped: &scoped, loose_host_rows: loose };
+        let join = Join { shared: &shared, streams: &streams, scoped: &scoped, uncorrelated_host_rows };
         let mut joined = join.run(rows, options.threads, &mut steps)?;
         let mut device_spans: Vec<DeviceSpan> = Vec::new();
         let points = merge(&store, std::mem::take(&mut joined.points))?;
@@ -152,7 +152,7 @@ impl<'a> Attributed<'a> {
         })?;
         Ok(Self {
             outcome,
-            hta_kept: hta_kept + joined.kept_rows,
+            hta_rows_kept: hta_rows_kept + joined.kept_rows,
             steps_gpu: steps_of(&step_events, &kinds, Side::Device),
             lane_names: collector.lane_names,
             process_labels: collector.process_labels,
