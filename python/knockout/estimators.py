@@ -36,7 +36,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     `X` are gene sets: an array `[samples, genes]` of names or of rows of the gene table, lists of them, or a frame; `y` are their scores.
     `dataset` gives the genes and networks; its samples are not used. A share `val` of the samples chooses the settings, as in every run of
-    knockout; `split` says what it must not share with the others (`random`, `pair-disjoint`, `gene-disjoint`). `seed`, `epochs` and `settings`
+    knockout; `split` sets what these must not share with the others (`random`, `pair-disjoint`, `gene-disjoint`). `seed`, `epochs` and `settings`
     are those of `knockout.train`.
 
     After `fit`, `run_` is the run, with its page and explanations. Its folder is removed with the estimator.

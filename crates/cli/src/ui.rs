@@ -3,7 +3,7 @@
 //! No other module prints.
 
 use crate::args::Global;
-use crate::failure::{FailureContext as _, Failure, Result, Unexpected as _, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, Unexpected as _, request_error};
 use indicatif::{BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use knockout_base::text::{one_line, visible};
 use std::io::{self, IsTerminal as _, Write as _};

@@ -21,7 +21,8 @@ fn step(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut tape = Tape::new(model.parameters());
                 let forward = model.forward(&mut tape, sets);
-                let loss = model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossPosition::default());
+                let loss =
+                    model.loss_with(&mut tape, &forward.outputs(), &targets, alpha, LossPosition::default());
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);
                 let norm = gradients.norm();

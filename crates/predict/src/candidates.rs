@@ -1,4 +1,4 @@
-//! Which gene sets are predicted: numbered, enumerated by range, filtered one by one. Only sets that a file or the dataset lists are
+//! The gene sets to predict: numbered, enumerated by range, filtered one by one. Only sets that a file or the dataset lists are
 //! held in memory; combinations never are.
 
 use crate::combination::{Combination, binomial};

@@ -47,8 +47,8 @@ mod recorder;
 mod write;
 
 pub use format::{
-    ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Id, Irregularity, IrregularityKind, Lane,
-    LaneId, LaneTable, Packing, EventType, ReadError, Skipped, Symbol, Symbols, TraceEvent,
+    ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, EventType, Id, Irregularity,
+    IrregularityKind, Lane, LaneId, LaneTable, Packing, ReadError, Skipped, Symbol, Symbols, TraceEvent,
 };
 pub use read::{CONVERTED, ReadOptions, ReadOutcome, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{

@@ -73,7 +73,7 @@ def dataloader(loader: Loader, model: Model | None = None, **options: Any) -> Da
 class IterableBatches(IterableDataset[dict[str, Any]]):
     """The batches of a loader as an `IterableDataset`: `DataLoader(IterableBatches(loader), batch_size=None)`.
 
-    Worker processes take turns, so every batch comes once. Set the epoch of the loader before iterating the `DataLoader`.
+    Batches are dealt to the worker processes in rotation, so every batch comes once. Set the epoch of the loader before iterating the `DataLoader`.
     """
 
     def __init__(self, loader: Loader) -> None:

@@ -67,8 +67,7 @@ fn launching_lane<'a>(file: &'a FileSums<'_>) -> Option<&'a LaneResult> {
         lane.side == Side::Host && lane.time.spans > 0 && !file.totals.overhead_lanes.contains(lane.lane)
     };
     // Of equal ones the first. A thread of autograd's works for another one.
-    file
-        .lanes
+    file.lanes
         .iter()
         .filter(is_host)
         .rev()
@@ -342,9 +341,8 @@ impl Naming<'_> {
             sums.retain(|name, _| !repeats(*name));
             operation = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos);
         }
-        let named = |found: Option<(Symbol, i64)>| {
-            found.and_then(|(name, nanos)| self.named(file.text(name), nanos))
-        };
+        let named =
+            |found: Option<(Symbol, i64)>| found.and_then(|(name, nanos)| self.named(file.text(name), nanos));
         CauseNames { largest, module: named(module), operation: named(operation) }
     }
 }

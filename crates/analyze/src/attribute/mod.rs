@@ -1,9 +1,9 @@
 //! Second stage: every instant of a lane is given to one event, its category and its step; device work to the call that
 //! launched it.
 
-mod file_sums;
 pub(crate) mod autograd;
 pub(crate) mod device_state;
+mod file_sums;
 pub(crate) mod gpu;
 pub(crate) mod hta;
 pub(crate) mod interval;

@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 /// Receives the spans and pieces of one lane, in order of time.
 pub(crate) trait Visitor {
-    /// Places `part` of a span inside `parent` and returns its node.
+    /// Opens `part` of a span inside `parent` and returns its node.
     fn opened(&mut self, parent: Option<NodeId>, span: &Span, part: SpanPart) -> NodeId;
     /// Adds the time from `from` to `to`, in which the span of `node` is innermost.
     fn innermost(&mut self, node: NodeId, from: i64, to: i64);

@@ -1,6 +1,6 @@
 //! `B` and `E` events become spans: an `E` closes the span begun last on its lane.
 
-use knockout_trace::{LaneId, EventType, Symbol, TraceEvent};
+use knockout_trace::{EventType, LaneId, Symbol, TraceEvent};
 
 /// Begin and end events as they come, in any order.
 #[derive(Debug, Default)]

@@ -14,7 +14,9 @@ use crate::collect::rules::{EventOrigin, LaneKind, Rules};
 use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, SegmentStore, SortRecord as _, Writer};
 use knockout_base::error::Error;
-use knockout_trace::{ArgKey, ArgSet, ArgValue, Id, LaneId, EventType, ReadOutcome, Sink, Symbol, TraceEvent};
+use knockout_trace::{
+    ArgKey, ArgSet, ArgValue, EventType, Id, LaneId, ReadOutcome, Sink, Symbol, TraceEvent,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;

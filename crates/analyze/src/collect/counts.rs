@@ -21,7 +21,14 @@ pub struct EventCounts {
 
 impl Default for EventCounts {
     fn default() -> Self {
-        Self { by_event_type: [0; 256], positive: 0, zero: 0, negative: 0, without_times: 0, span_nanos: None }
+        Self {
+            by_event_type: [0; 256],
+            positive: 0,
+            zero: 0,
+            negative: 0,
+            without_times: 0,
+            span_nanos: None,
+        }
     }
 }
 

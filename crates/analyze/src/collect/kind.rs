@@ -3,7 +3,7 @@
 //! Decided once per kind, so that text is not compared per event.
 
 use crate::collect::id::KindId;
-use crate::collect::rules::{KindCategories, EventOrigin, Role, Rules};
+use crate::collect::rules::{EventOrigin, KindCategories, Role, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 

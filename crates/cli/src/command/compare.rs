@@ -2,7 +2,7 @@
 //! needs no model code.
 
 use crate::exit::{DATA, INCOMPARABLE, REGRESSED};
-use crate::failure::{FailureContext as _, Failure, Result, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;

@@ -112,8 +112,13 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     }
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, sets);
-    let loss =
-        model.loss_with(&mut tape, &forward.outputs(), &targets, *alphas.last().unwrap(), LossPosition::default());
+    let loss = model.loss_with(
+        &mut tape,
+        &forward.outputs(),
+        &targets,
+        *alphas.last().unwrap(),
+        LossPosition::default(),
+    );
     losses.push(tape.scalar(loss.total).to_f64());
     case.check("train.losses", losses, precision);
     case.check("train.gradient_norms", norms, precision);

@@ -1,9 +1,7 @@
 //! Weighted sum of squared error, Wasserstein distance and supervised contrastive regression.
 
 use super::buffer::CircularBuffer;
-use super::composite::{
-    BufferOptions, BufferedRows, CONTRAST, DISTRIBUTION, Distribution, add, normalised,
-};
+use super::composite::{BufferOptions, BufferedRows, CONTRAST, DISTRIBUTION, Distribution, add, normalised};
 use super::loss_trait::{BatchRows, Loss, LossGradients, LossPhase, Terms};
 use super::options::{self, LossOptions, LossShape};
 use super::schedule::Temperature;

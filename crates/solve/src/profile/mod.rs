@@ -67,7 +67,7 @@ pub(crate) struct ProfileParts {
     pub(crate) kernel: Option<ProfileKernel>,
 }
 
-/// Which of the parts are wanted.
+/// Flags of the parts to build.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedParts {
     pub(crate) neighbours: bool,

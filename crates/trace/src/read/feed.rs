@@ -344,7 +344,14 @@ impl<'s> Feeder<'s> {
             let start = from + brace;
             let limit = piece.len().min(start + MAX_RESUMED_BYTES);
             from = match self.scanner.event(&piece[..limit], start) {
-                Ok(end) if self.scanner.batch.records.last().is_some_and(|it| it.event_type != EventType::MISSING) => {
+                Ok(end)
+                    if self
+                        .scanner
+                        .batch
+                        .records
+                        .last()
+                        .is_some_and(|it| it.event_type != EventType::MISSING) =>
+                {
                     gap.pass(&piece[at..start]);
                     self.close_gap(gap);
                     self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);

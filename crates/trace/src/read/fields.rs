@@ -106,7 +106,12 @@ impl FieldReader<'_> {
     }
 
     #[cold]
-    fn unusual_event_type(&mut self, first: u8, at: usize, event_type: &mut EventType) -> Result<usize, Stopped> {
+    fn unusual_event_type(
+        &mut self,
+        first: u8,
+        at: usize,
+        event_type: &mut EventType,
+    ) -> Result<usize, Stopped> {
         if first != b'"' {
             *event_type = EventType::MISSING;
             return self.lexer.skip(at, EVENT_DEPTH);

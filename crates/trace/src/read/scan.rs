@@ -66,7 +66,7 @@ impl Scanner {
     pub(crate) fn run(&mut self, bytes: &[u8], at: usize, state: ListState) -> ScanProgress {
         let (mut at, mut state) = (at, state);
         loop {
-            match self.step(bytes, &mut at, state) {
+            match self.list_item(bytes, &mut at, state) {
                 Ok(ListItem::Passed { at: next, state: then }) => (at, state) = (next, then),
                 Ok(ListItem::Closed { at }) => return ScanProgress { at, state, end: ScanEnd::Closed },
                 Err(LexError::More) => return ScanProgress { at, state, end: ScanEnd::More },
@@ -79,7 +79,7 @@ impl Scanner {
 
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
-    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<ListItem, LexError> {
+    fn list_item(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<ListItem, LexError> {
         let mut lexer = Lexer::new(bytes, &mut self.pending);
         let Ok((byte, here)) = lexer.peek(*at) else {
             *at = bytes.len();
@@ -87,7 +87,9 @@ impl Scanner {
         };
         *at = here;
         match (byte, state) {
-            (b',', ListState::AfterValue) => Ok(ListItem::Passed { at: *at + 1, state: ListState::AfterComma }),
+            (b',', ListState::AfterValue) => {
+                Ok(ListItem::Passed { at: *at + 1, state: ListState::AfterComma })
+            }
             (b']', ListState::AfterValue | ListState::BeforeFirst) => Ok(ListItem::Closed { at: *at + 1 }),
             (_, ListState::AfterValue) => Err(LexError::Fault(DamageKind::InvalidJson, *at)),
             (b'{', _) => {

@@ -204,7 +204,10 @@ fn of_equal_keys_the_last_counts() {
 #[test]
 fn keys_inside_args_are_not_the_event_s() {
     let (_, events) = outcome(br#"[{"args":{"dur":1,"name":"inner","a":{"ph":"B"}},"ph":"X","dur":2}]"#);
-    assert_eq!((events[0].event_type, events[0].duration_nanos, events[0].name.as_str()), (b'X', Some(2000), ""));
+    assert_eq!(
+        (events[0].event_type, events[0].duration_nanos, events[0].name.as_str()),
+        (b'X', Some(2000), "")
+    );
 }
 
 #[test]

@@ -4,5 +4,5 @@ mod table;
 mod words;
 
 pub use table::{Category, Role, Rules};
-pub(crate) use table::{KindCategories, EventOrigin, LaneKind};
+pub(crate) use table::{EventOrigin, KindCategories, LaneKind};
 pub(crate) use words::words;

@@ -355,7 +355,12 @@ impl Rules {
     }
 
     /// Returns the categories of an event of this name and `cat` on the device: each category replaced by its device twin.
-    pub(crate) fn device_categories_of(&mut self, name: &str, cat: &str, origin: EventOrigin) -> KindCategories {
+    pub(crate) fn device_categories_of(
+        &mut self,
+        name: &str,
+        cat: &str,
+        origin: EventOrigin,
+    ) -> KindCategories {
         let categories = self.categories_of(name, cat, origin);
         KindCategories {
             itself: categories.itself.map(|id| self.on_device(id)),

@@ -6,7 +6,7 @@ use super::profile::{recorded, subject, write_profile};
 use super::train::{Choices, configure, on_workers_of, parse_time};
 use crate::choice;
 use crate::exit::INTERRUPTED;
-use crate::failure::{FailureContext as _, Failure, Result, Unexpected as _, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};

@@ -8,7 +8,7 @@ use super::{Finished, prepare, take_rounds, write, write_profiles};
 use crate::command::experiment::ExperimentArgs;
 use crate::command::train::on_threads;
 use crate::exit;
-use crate::failure::{FailureContext as _, Failure, Result, Unexpected as _, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use knockout_analyze::profile::RunProfile;

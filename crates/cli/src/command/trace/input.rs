@@ -1,7 +1,7 @@
 //! Opens traces and reports damaged ones.
 
 use crate::exit::{DATA, PARTIAL};
-use crate::failure::{FailureContext as _, Failure, Result, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;

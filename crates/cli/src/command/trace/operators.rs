@@ -2,7 +2,7 @@
 //! their own tools.
 
 use crate::exit::{DATA, INCOMPARABLE};
-use crate::failure::{FailureContext as _, Failure, Result, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, request_error};
 use crate::output::write_text;
 use crate::ui::Ui;
 use knockout_analyze::operators::{OperatorComparison, OperatorTable};

@@ -97,7 +97,11 @@ pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
         .texts("term", move |row| &texts[terms[row] as usize])
 }
 
-pub(super) fn annotations_from_table(table: &ParquetTable, name: &str, gene_count: usize) -> Result<Annotations> {
+pub(super) fn annotations_from_table(
+    table: &ParquetTable,
+    name: &str,
+    gene_count: usize,
+) -> Result<Annotations> {
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut pairs = Vec::with_capacity(table.row_count());
     for (gene, term) in table.u32s("gene")?.into_iter().zip(table.texts("term")?) {

@@ -70,8 +70,11 @@ fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: Heter
 }
 
 /// Position of every training pass.
-const AT: LossPosition =
-    LossPosition { epoch: 0, step: 7, shard: crate::ShardAt { first_sample: 0, first_member: 0, is_part: false } };
+const AT: LossPosition = LossPosition {
+    epoch: 0,
+    step: 7,
+    shard: crate::ShardAt { first_sample: 0, first_member: 0, is_part: false },
+};
 const OFFSETS: [u32; 5] = [0, 1, 3, 6, 9];
 
 fn random_sets(seed: u64, genes: usize) -> Vec<u32> {

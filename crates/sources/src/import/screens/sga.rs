@@ -68,7 +68,7 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Scre
             alleles.push(array_id.allele(row.text(array_allele).unwrap_or_default()));
         }
         if genes.len() != order {
-            sink.skip("the strains have another number of genes than the row says");
+            sink.skip("the strains have a number of genes that differs from the type of the mutant");
             continue;
         }
         sink.take(&row, &genes, query_count, Perturbation::Alleles(&alleles), values)?;
