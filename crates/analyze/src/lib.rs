@@ -24,7 +24,7 @@
 //! | kind | events of one name, `cat` and origin | the trace |
 //! | rule | gives a category to some kinds, alone (`itself`) or with the events inside them (`inside`) | the rule file |
 //! | category | name in the rules that takes self time, such as `forward` or `memory copies` | the rules and the call tree |
-//! | phase | category of the innermost enclosing event with an `inside` rule | the rules and the call tree |
+//! | phase | category that the innermost event, itself or around it, has by an `inside` rule | the rules and the call tree |
 //! | [`Role`] | part that a category plays in a step, by which findings look for it | `[[category]]` of the rule file |
 //! | work | of a device event: computation, communication, memory or other | its role, else its name |
 //!
