@@ -1,7 +1,7 @@
 //! A model being fitted: steps, validation and the state between them.
 //!
 //! A [`Fit`] takes one step at a time and writes no file. [`crate::run::Run`] drives it and stores its results;
-//! `bench` calls `step` without a `Run`. Its only clock is the meter's.
+//! `bench` calls `measure_steps` without a `Run`. Its only clock is the meter's.
 
 mod report;
 
