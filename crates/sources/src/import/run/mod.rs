@@ -174,7 +174,10 @@ impl<'a> Importer<'a> {
                         .join("gene_set.json");
                     let path = self.base.join(&set);
                     if path.metadata().is_ok_and(|found| !found.is_file()) {
-                        let found = fault::something_else("a pipe, a device or a folder".to_owned(), "a file".to_owned());
+                        let found = fault::something_else(
+                            "a pipe, a device or a folder".to_owned(),
+                            "a file".to_owned(),
+                        );
                         return Err(found.in_file(&path));
                     }
                     let source = self.source(&set);
