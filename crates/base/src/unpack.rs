@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 const USUAL_MIB: u64 = 1024;
 /// A text that unpacks to at most this many times its size is read however long it is: no table of measurements shrinks further.
 pub const TEXT_RATIO: u64 = 100;
-/// The same of columns, in which runs of equal values take hardly any space.
+/// Like [`TEXT_RATIO`], but of columns, in which runs of equal values take hardly any space.
 pub const COLUMN_RATIO: u64 = 1000;
 
 static LIMIT_MIB: OnceLock<u64> = OnceLock::new();

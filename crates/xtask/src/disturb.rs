@@ -21,6 +21,8 @@ pub(crate) enum Disturbance {
 
 /// Memory below which the system cannot load the program, debug information included; it ends it by a signal then.
 const LOADER_KIB: usize = 40 << 10;
+/// Files that the system opens to load the program, at most; without them it ends it with 127.
+const LOADER_FILES: usize = 8;
 /// Calls that change what is on disk.
 const CALLS: [&str; 9] =
     ["openat", "write", "fsync", "renameat", "linkat", "mkdirat", "unlinkat", "ftruncate", "flock"];
@@ -137,6 +139,7 @@ fn fault(home: &Home, random: &mut Random) -> Result<Fault, String> {
         let (call, error) = random.of(&FAILING);
         // Once, or from then on.
         let (when, further) = (1 + random.below(30), random.of(&["", "+"]));
+        let when = if *call == "openat" { LOADER_FILES + when } else { when };
         return Ok(Fault::Traced(format!("{call}:error={error}:when={when}{further}")));
     }
     let library = interposed(home)?;

@@ -109,7 +109,7 @@ fn rows_that_a_file_only_claims_are_not_made_room_for() {
 /// The decoder of gzip goes on behind the size that a page states.
 #[test]
 fn a_gzip_page_ends_at_the_limit() {
-    let mut member = GzEncoder::new(Vec::new(), Level::fast());
+    let mut member = GzEncoder::new(Vec::new(), Level::default());
     member.write_all(&vec![0; 64 << 20]).unwrap();
     let bytes = with_page(Compression::GZIP(Default::default()), &member.finish().unwrap().repeat(17), 1);
     assert!(bytes.len() < 8 << 20, "{}", bytes.len());
