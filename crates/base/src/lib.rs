@@ -29,3 +29,4 @@ pub mod memory;
 pub mod random;
 pub mod stats;
 pub mod text;
+pub mod unpack;

@@ -31,8 +31,9 @@ pub trait ModelOptions:
     /// Builds the model with its initial values. The options have been checked.
     fn build<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model<T>>>;
 
-    /// Estimates the size of the model before anything is allocated: sizes beyond the memory are refused. A lower bound is enough.
-    fn size_estimate(&self, _cell: &Cell) -> SizeEstimate {
+    /// Estimates the size of the model before anything is allocated: sizes beyond the memory are refused. `members` is the number of
+    /// deleted genes in a batch, each as often as it occurs. A lower bound is enough.
+    fn size_estimate(&self, _cell: &Cell, _members: usize) -> SizeEstimate {
         SizeEstimate::default()
     }
 
@@ -60,9 +61,10 @@ pub struct SizeEstimate {
 }
 
 impl SizeEstimate {
-    /// Returns the bytes of training in `f32`: parameters, gradients and both moments of the optimiser, and the activations.
+    /// Returns the bytes of training in `f32`: parameters, gradients and both moments of the optimiser, the copies of a checkpoint while it is
+    /// written, and the activations.
     pub fn training_bytes(&self) -> u64 {
         // A float beyond the integers is clamped by the cast.
-        (4.0 * (4.0 * self.parameters + self.activations)) as u64
+        (4.0 * (9.0 * self.parameters + self.activations)) as u64
     }
 }

@@ -116,7 +116,7 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
     fn table(&self) -> Result<Table, toml::ser::Error>;
     fn check(&self, cell: &Cell) -> Result<()>;
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>>;
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate;
+    fn size_estimate(&self, cell: &Cell, members: usize) -> SizeEstimate;
     fn processor(&self) -> Option<ProcessorKind>;
     fn notice(&self, shards: usize) -> Option<&'static str>;
     fn solver(&self) -> Option<&dyn Solver>;
@@ -181,7 +181,7 @@ impl<O: SolvedOptions> ErasedOptions for SolvedModel<O> {
     }
 
     /// Returns nothing: the memory of a solved model depends on the samples, and it checks that itself.
-    fn size_estimate(&self, _cell: &Cell) -> SizeEstimate {
+    fn size_estimate(&self, _cell: &Cell, _members: usize) -> SizeEstimate {
         SizeEstimate::default()
     }
 
@@ -215,8 +215,8 @@ impl<O: ModelOptions> ErasedOptions for O {
         ModelOptions::build(self, cell, seed)
     }
 
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
-        ModelOptions::size_estimate(self, cell)
+    fn size_estimate(&self, cell: &Cell, members: usize) -> SizeEstimate {
+        ModelOptions::size_estimate(self, cell, members)
     }
 
     fn processor(&self) -> Option<ProcessorKind> {
@@ -314,8 +314,8 @@ impl ModelConfig {
     }
 
     /// See [`ModelOptions::size_estimate`].
-    pub fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
-        self.options.size_estimate(cell)
+    pub fn size_estimate(&self, cell: &Cell, members: usize) -> SizeEstimate {
+        self.options.size_estimate(cell, members)
     }
 
     /// See [`ModelOptions::processor`].

@@ -7,6 +7,7 @@ use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::profile::{RunComparison, RunProfile};
+use knockout_base::files::Folder;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -127,12 +128,14 @@ fn gate(comparison: &RunComparison, allowed: f64) -> Result<()> {
 
 /// The findings of a run's folder, of a file, or of standard input (`-`).
 pub(crate) fn read(path: &Path) -> Result<RunProfile> {
-    let file = if path.is_dir() { path.join(FINDINGS) } else { path.to_owned() };
-    let name = file.display().to_string();
+    let is_folder = path.is_dir();
+    let name = if is_folder { path.join(FINDINGS) } else { path.to_owned() }.display().to_string();
     let source: Box<dyn io::Read> = if path == Path::new("-") {
         Box::new(io::stdin())
+    } else if is_folder {
+        Box::new(Folder::at(path).find_file(FINDINGS)?.ok_or_else(|| absent(path))?)
     } else {
-        match fs::File::open(&file) {
+        match fs::File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(absent(path)),
             other => Box::new(other.with_context(|| format!("could not open {name}"))?),
         }

@@ -75,6 +75,17 @@ mod lab {
         assert!(!home.exists("run"));
     }
 
+    /// The case of the review, in which the request was refused in the middle of the first step.
+    #[test]
+    fn a_batch_beyond_the_limit_of_memory_is_refused_before_there_is_a_run() {
+        let home = Home::empty();
+        home.ok("-q data synth small --preset small");
+        let train = "train small --model dango model.width=2048 --max-steps 1 --out run";
+        let ran = home.shell(&format!("ulimit -v 3000000; exec \"$knockout\" --threads 2 {train}"));
+        ran.fails(2, &["training this model needs about", "available"]);
+        assert!(!home.exists("run"));
+    }
+
     #[test]
     fn memory_that_is_refused_ends_a_command_with_a_message_and_loses_nothing() {
         let home = Home::with_runs(&["seed-0"]);

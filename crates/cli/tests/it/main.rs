@@ -23,6 +23,7 @@ mod train;
 
 mod awkward_paths;
 mod concurrency;
+mod faults;
 mod generated;
 mod hostile_text;
 mod limits;

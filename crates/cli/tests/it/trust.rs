@@ -281,3 +281,31 @@ fn the_instruction_set_of_a_solved_run_is_the_one_that_was_used() {
     };
     assert_eq!(instructions(Some("portable"), "a"), instructions(None, "b"));
 }
+
+#[test]
+fn a_folder_of_traces_is_not_left_through_links_and_nothing_in_it_is_waited_for() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    fs::create_dir(folder.join("traces")).unwrap();
+    fs::write(folder.join("private.json"), "{\"traceEvents\":[]}").unwrap();
+    let trap = folder.join("traces/rank0.json");
+    symlink(folder.join("private.json"), &trap).unwrap();
+    run(folder, &["trace", "analyze", "traces"]).fails(3, &["rank0.json is a symbolic link"]);
+    fs::remove_file(&trap).unwrap();
+    assert!(Command::new("mkfifo").arg(&trap).status().unwrap().success());
+    run(folder, &["trace", "analyze", "traces"]).fails(3, &["rank0.json is a device, a pipe or a socket"]);
+}
+
+#[test]
+fn the_findings_of_a_received_run_are_not_read_through_a_link_or_waited_for() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    fs::create_dir(folder.join("run")).unwrap();
+    fs::write(folder.join("private.json"), "{}").unwrap();
+    let trap = folder.join("run/profile.json");
+    symlink(folder.join("private.json"), &trap).unwrap();
+    run(folder, &["compare", "run", "run"]).fails(3, &["profile.json is a symbolic link"]);
+    fs::remove_file(&trap).unwrap();
+    assert!(Command::new("mkfifo").arg(&trap).status().unwrap().success());
+    run(folder, &["compare", "run", "run"]).fails(3, &["profile.json is a device, a pipe or a socket"]);
+}

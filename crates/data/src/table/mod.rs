@@ -9,6 +9,7 @@ mod arrow_schema;
 mod coded;
 mod error;
 mod kind;
+mod pages;
 mod read;
 mod rows;
 mod write;

@@ -3,15 +3,18 @@
 use crate::table::arrow_schema;
 use crate::table::error::{undecodable, without_panic, wrong_type};
 use crate::table::kind::{ColumnType, name_of};
+use crate::table::pages;
 use bytes::Bytes;
 use knockout_base::error::{Context as _, Error, Result};
+use knockout_base::unpack;
 use parquet::basic::Type as Physical;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Rows that are decoded at a time: few enough that they stay in the second-level cache.
 const BATCH: usize = 1 << 12;
@@ -20,6 +23,8 @@ const BATCH: usize = 1 << 12;
 pub struct WordColumn {
     words: Vec<String>,
     codes: Vec<u32>,
+    /// The code of each word.
+    known: HashMap<String, u32>,
 }
 
 impl WordColumn {
@@ -29,14 +34,19 @@ impl WordColumn {
     }
 
     fn push(&mut self, word: &ByteArray) -> Result<(), ParquetError> {
-        let is_word = |known: &String| known.as_bytes() == word.data();
         // The word of the row before, mostly.
-        let last = self.codes.last().copied().filter(|&code| is_word(&self.words[code as usize]));
-        let known = last.or_else(|| self.words.iter().position(is_word).map(|code| code as u32));
-        if known.is_none() {
-            self.words.push(word.as_utf8()?.to_owned());
+        let is_word = |code: &u32| self.words[*code as usize].as_bytes() == word.data();
+        if let Some(last) = self.codes.last().copied().filter(is_word) {
+            self.codes.push(last);
+            return Ok(());
         }
-        self.codes.push(known.unwrap_or(self.words.len() as u32 - 1));
+        let word = word.as_utf8()?;
+        let code = self.known.get(word).copied().unwrap_or_else(|| {
+            self.known.insert(word.to_owned(), self.words.len() as u32);
+            self.words.push(word.to_owned());
+            self.words.len() as u32 - 1
+        });
+        self.codes.push(code);
         Ok(())
     }
 }
@@ -62,6 +72,8 @@ pub struct ParquetTable {
     file: SerializedFileReader<Bytes>,
     metadata: BTreeMap<String, String>,
     row_count: usize,
+    /// Bytes of the file.
+    packed: u64,
 }
 
 /// Some rows of a column: leaf values with their definition and repetition levels.
@@ -96,7 +108,10 @@ impl ParquetTable {
     }
 
     fn decode_trusting(bytes: Vec<u8>) -> Result<Self> {
-        let file = SerializedFileReader::new(Bytes::from(bytes)).map_err(undecodable)?;
+        let bytes = Bytes::from(bytes);
+        let packed = bytes.len() as u64;
+        let file = SerializedFileReader::new(bytes.clone()).map_err(undecodable)?;
+        pages::check(&file, &Arc::new(bytes), |_| true)?;
         // Runs of equal values take no room in a file: a few bytes can stand for billions.
         let (mut needed, mut row_count) = (0_u64, 0_u64);
         for group in file.metadata().row_groups() {
@@ -107,6 +122,7 @@ impl ParquetTable {
             }
             row_count = row_count.saturating_add(rows);
         }
+        unpack::check(packed, needed.max(row_count), unpack::COLUMN_RATIO)?;
         knockout_base::memory::check("decoding it", needed.max(row_count))
             .while_doing(|| "it does not fit into memory".to_owned())?;
         let entries = file.metadata().file_metadata().key_value_metadata();
@@ -117,7 +133,7 @@ impl ParquetTable {
         if let Some(schema) = metadata.remove(arrow_schema::KEY) {
             metadata.extend(arrow_schema::metadata(&schema));
         }
-        Ok(Self { file, metadata, row_count: row_count as usize })
+        Ok(Self { file, metadata, row_count: row_count as usize, packed })
     }
 
     /// Number of rows.
@@ -198,8 +214,12 @@ impl ParquetTable {
     /// Returns a column of text, `None` for nulls.
     pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>> {
         let mut values = self.room()?;
+        let mut length = 0;
         self.each::<ByteArrayType>(name, ColumnType::Text, |batch| {
             for text in batch.rows() {
+                // A long text that rows share is in the file once.
+                length += text.map_or(0, |text| text.len() as u64);
+                unpack::check(self.packed, length, unpack::COLUMN_RATIO)?;
                 values.push(
                     text.map(|text| text.as_utf8().map(str::to_owned)).transpose().map_err(undecodable)?,
                 );
@@ -212,7 +232,7 @@ impl ParquetTable {
 
     /// Returns a column of few distinct words without nulls.
     pub fn words(&self, name: &str) -> Result<WordColumn> {
-        let mut column = WordColumn { words: Vec::new(), codes: self.room()? };
+        let mut column = WordColumn { words: Vec::new(), codes: self.room()?, known: HashMap::new() };
         self.each::<ByteArrayType>(name, ColumnType::Words, |batch| {
             for word in batch.rows() {
                 let word = word.ok_or_else(|| null(name, column.codes.len()))?;

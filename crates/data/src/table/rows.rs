@@ -2,14 +2,17 @@
 
 use crate::table::error::{undecodable, without_panic, wrong_type};
 use crate::table::kind::name_of;
+use crate::table::pages;
 use knockout_base::error::Result;
+use knockout_base::unpack;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::reader::{FileReader as _, Length as ChunkLength, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::fmt::Write as _;
 use std::fs::File;
+use std::sync::Arc;
 
 /// Rows that are decoded at a time.
 const BATCH: usize = 8192;
@@ -23,6 +26,8 @@ pub struct Rows {
     /// Rows of the batch, and of these the ones that were read.
     batch: usize,
     next: usize,
+    /// Bytes of the file.
+    packed: u64,
 }
 
 struct DecodedColumn {
@@ -61,6 +66,7 @@ impl Rows {
 
     /// The rows of a file; of the columns by their indices in [`Rows::names`].
     pub fn open(file: File, indices: &[usize]) -> Result<Self> {
+        let chunks = Arc::new(file.try_clone().map_err(undecodable)?);
         let file = open(file)?;
         let schema = file.metadata().file_metadata().schema_descr();
         let column = |&index: &usize| {
@@ -89,7 +95,8 @@ impl Rows {
             }
         };
         let columns = indices.iter().map(column).collect::<Result<Vec<_>>>()?;
-        Ok(Self { columns, file, group: 0, batch: 0, next: 0 })
+        pages::check(&file, &chunks, |leaf| columns.iter().any(|column| column.leaf == leaf))?;
+        Ok(Self { columns, file, group: 0, batch: 0, next: 0, packed: ChunkLength::len(&*chunks) })
     }
 
     /// Number of all columns of the file.
@@ -136,7 +143,7 @@ impl Rows {
     fn read_batch(&mut self) -> Result<usize> {
         let mut rows = 0;
         for (index, column) in self.columns.iter_mut().enumerate() {
-            column.read()?;
+            column.read(self.packed)?;
             if index > 0 && column.ends.len() != rows {
                 return Err(undecodable("its columns have different numbers of rows"));
             }
@@ -147,12 +154,12 @@ impl Rows {
 }
 
 impl DecodedColumn {
-    fn read(&mut self) -> Result<()> {
+    fn read(&mut self, packed: u64) -> Result<()> {
         self.text.clear();
         self.ends.clear();
         let is_unsigned = self.is_unsigned;
         let Some(reader) = &mut self.reader else { return Ok(()) };
-        let out = (&mut self.text, &mut self.ends);
+        let out = CellsOut { text: &mut self.text, ends: &mut self.ends, packed };
         match reader {
             ColumnReader::BoolColumnReader(reader) => {
                 cells(reader, out, |value, text| write!(text, "{value}"))
@@ -183,10 +190,17 @@ impl DecodedColumn {
     }
 }
 
+/// The cells of a batch, and the size of their file.
+struct CellsOut<'a> {
+    text: &'a mut String,
+    ends: &'a mut Vec<usize>,
+    packed: u64,
+}
+
 /// Appends the cells of the next rows.
 fn cells<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
-    (text, ends): (&mut String, &mut Vec<usize>),
+    CellsOut { text, ends, packed }: CellsOut<'_>,
     mut write: impl FnMut(T::T, &mut String) -> std::fmt::Result,
 ) -> Result<()> {
     let (mut values, mut definitions) = (Vec::new(), Vec::new());
@@ -200,6 +214,7 @@ fn cells<T: DataType>(
         {
             // Text takes whatever is written.
             write(value, text).ok();
+            unpack::check(packed, text.len() as u64, unpack::TEXT_RATIO)?;
         }
         ends.push(text.len());
     }

@@ -99,15 +99,22 @@ impl ModelOptions for DangoOptions {
         self.loss.clone()
     }
 
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
-        let [width, genes, networks] =
-            [self.width, cell.genes().len(), self.networks.len()].map(|size| size as f64);
-        // An embedding of each gene; two layers with two matrices and a reconstruction for each network; the scorer.
+    fn size_estimate(&self, cell: &Cell, members: usize) -> SizeEstimate {
+        let [width, genes, networks, members] =
+            [self.width, cell.genes().len(), self.network_count(cell), members].map(|size| size as f64);
+        let square = width * width;
+        // An embedding of each gene; two layers with two matrices and a reconstruction of all genes for each network; the
+        // meta-embedding; a linear layer of the scorer and two of attention.
+        let of_network = 4.0 * square + (genes + 2.0) * width + genes;
+        // For each network two means over neighbours, two outputs, the hidden half of the meta-embedding, the gradients of edges and of
+        // the second output, and two squares; for each member 14 rows of the scorer and as many as a quarter of these again as gradients.
         SizeEstimate {
             parameters: self.features.parameter_count(cell, self.width)
-                + networks * 4.0 * width * width
-                + 8.0 * width * width,
-            activations: networks * 4.0 * genes * width,
+                + networks * of_network
+                + 9.5 * square,
+            activations: networks * (5.5 * genes * width + 2.0 * square)
+                + 2.0 * genes * width
+                + 18.0 * members * width,
         }
     }
 
@@ -121,6 +128,13 @@ impl ModelOptions for DangoOptions {
 }
 
 impl DangoOptions {
+    /// Counts the networks as the model reads them.
+    fn network_count(&self, cell: &Cell) -> usize {
+        let chosen = self.networks.iter().filter_map(|choice| cell.network(&choice.name));
+        let merged = chosen.filter(|network| self.string_channels.merges(network)).count();
+        self.networks.len() - merged.saturating_sub(1)
+    }
+
     /// The networks as the model reads them.
     fn networks_of(&self, cell: &Cell) -> Vec<DangoNetwork> {
         let chosen =

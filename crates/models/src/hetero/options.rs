@@ -152,11 +152,11 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+    fn size_estimate(&self, cell: &Cell, _members: usize) -> SizeEstimate {
         let of = |size: usize| size as f64;
         let (width, hidden, genes) = (of(self.width), of(self.gin_hidden), of(cell.genes().len()));
-        // After each sum over neighbours a linear layer in, some between and one out; of the wild type, a row for each gene,
-        // network and layer.
+        // After each sum over neighbours a linear layer in, some between and one out. Of the wild type, a sum and the outputs of the linear
+        // layers for each gene, network and layer; the rows that deletions change are not known before a batch is.
         let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
         let outputs = of(self.layers) * of(self.networks.len());
         let pairs =
@@ -171,7 +171,7 @@ impl ModelOptions for HeteroOptions {
                 + outputs * linears
                 + pairs
                 + local,
-            activations: outputs * genes * width,
+            activations: outputs * genes * (width + of(self.gin_linears) * hidden),
         }
     }
 

@@ -154,13 +154,15 @@ impl ModelOptions for TransformerOptions {
         self.loss.scores.clone()
     }
 
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
-        let [width, layers, genes] = [self.width, self.layers, cell.genes().len()].map(|size| size as f64);
-        // Four projections, a feed-forward network of four times the width; of each layer inputs, projections and outputs.
+    fn size_estimate(&self, cell: &Cell, members: usize) -> SizeEstimate {
+        let [width, layers, genes, members] =
+            [self.width, self.layers, cell.genes().len(), members].map(|size| size as f64);
+        // Of a layer four projections and a feed-forward network of four times the width; its activations are three projections, three
+        // rows of attention, the hidden row of the network before and after its activation, its output and two norms.
         SizeEstimate {
             parameters: self.features.parameter_count(cell, self.width)
                 + (layers + 1.0) * 12.0 * width * width,
-            activations: layers * 9.0 * genes * width,
+            activations: 17.0 * width * (layers * genes + members),
         }
     }
 

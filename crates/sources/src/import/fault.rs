@@ -10,13 +10,6 @@ use std::io;
 /// An error of a library that decodes a format.
 pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A packed file that holds more than it may.
-pub(crate) fn unpacked(limit_mib: u64) -> Error {
-    Error::damage(format!(
-        "unpacked it has more than {limit_mib} MiB; if that is right, raise the limit: --unpack-mib or KNOCKOUT_UNPACK_MIB"
-    ))
-}
-
 /// A file that cannot be opened.
 pub(crate) fn open(error: io::Error) -> Error {
     let class = match error.kind() {

@@ -74,8 +74,8 @@ fn write(target: &Folder, contents: &Contents<'_>) -> Result<String> {
     let mut state =
         serde_json::to_vec_pretty(&document).map_err(|error| Error::failure(error.to_string()))?;
     state.push(b'\n');
-    let moments =
-        [named("first.", contents.first_moments), named("second.", contents.second_moments)].concat();
+    let mut moments = named("first.", contents.first_moments);
+    moments.extend(named("second.", contents.second_moments));
     let files = [
         (WEIGHTS, pack(&named("", contents.weights))?),
         (OPTIMISER, pack(&moments)?),

@@ -200,17 +200,17 @@ impl Config {
         self.from.check(self.model.name(), self.model.entry().is_solved)?;
         self.check_folds()?;
         self.model.check(cell)?;
-        self.check_memory(cell)
+        self.check_memory(cell, 0)
     }
 
-    /// Refuses a model or batches that could not be held, before anything is allocated. `batch` may be larger than a part of the
-    /// dataset, which then is one batch.
-    fn check_memory(&self, cell: &Cell) -> Result<()> {
+    /// Refuses a model or batches that could not be held, before anything is allocated. `members` is the number of deleted genes in the
+    /// largest part of a batch that is computed at once, 0 where the samples are not known.
+    pub(crate) fn check_memory(&self, cell: &Cell, members: usize) -> Result<()> {
         let prefetched =
             (self.loader.depth.max(self.loader.threads + 1) as u64).saturating_mul(PREFETCHED_BYTES);
-        let needed = self.model.size_estimate(cell).training_bytes().saturating_add(prefetched);
+        let needed = self.model.size_estimate(cell, members).training_bytes().saturating_add(prefetched);
         knockout_base::memory::check("training this model", needed).map_err(|error| {
-            let advice = "lower model.width or the number of layers, or use a larger machine";
+            let advice = "lower model.width, the number of layers or batch, or use a larger machine";
             Error::request(format!("{error}; {advice}")).caused_by(error)
         })
     }

@@ -61,6 +61,8 @@ impl Fit {
     /// A model before its first step.
     pub fn new(config: Config, dataset: Arc<Dataset>, split: Arc<Split>) -> Result<Self> {
         config.check(&dataset.cell)?;
+        config
+            .check_memory(&dataset.cell, members_at_once(&config, &dataset, split.rows(Part::Train).len()))?;
         let model = config.model.build(&dataset.cell, config.seed)?;
         for part in [Part::Train, Part::Val] {
             if split.rows(part).is_empty() {
@@ -510,6 +512,13 @@ pub(crate) fn predict_sets<'s>(
         predictions.extend(values.map(|&value| labels.restore(f64::from(value))));
     }
     predictions
+}
+
+/// Returns the number of deleted genes in the samples of a batch that are computed at once, of sets of the mean size.
+fn members_at_once(config: &Config, dataset: &Dataset, train_rows: usize) -> usize {
+    let samples = config.batch.div_ceil(config.train.shards).min(train_rows);
+    let mean_size = dataset.samples.gene_sets().genes().len() as f64 / dataset.samples.len().max(1) as f64;
+    (samples as f64 * mean_size) as usize
 }
 
 /// Returns the error of scores that a model cannot be fitted to.

@@ -53,7 +53,7 @@ impl ModelOptions for TableOptions {
         self.loss.clone()
     }
 
-    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+    fn size_estimate(&self, cell: &Cell, _members: usize) -> SizeEstimate {
         let numbers = cell.genes().len() as f64 * self.width as f64;
         SizeEstimate { parameters: numbers, activations: 0.0 }
     }

@@ -116,7 +116,7 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     // A bad OUT must not cost the time of reading first.
     Dataset::check_target(&args.out)?;
     if let Some(mib) = args.unpack_mib {
-        knockout_sources::import::read::set_unpack_limit_mib(mib);
+        knockout_base::unpack::set_limit_mib(mib);
     }
     let out = args.out.clone();
     let base = args.data.clone().or_else(|| std::env::var_os("KNOCKOUT_DATA").map(PathBuf::from));

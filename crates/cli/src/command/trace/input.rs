@@ -5,6 +5,7 @@ use crate::failure::{Failure, FailureContext as _, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
+use knockout_base::files::{Entry, EntryKind, Folder};
 use knockout_trace::{ReadOptions, ReadOutcome, Sink};
 use std::fs::File;
 use std::io::{self, Read};
@@ -95,8 +96,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool)> {
         }
         has_folder = true;
         let before = files.len();
-        add_traces(path, &mut files, FOLDER_DEPTH)
-            .with_context(|| format!("could not look into {}", path.display()))?;
+        add_traces(&Folder::at(path), &mut files, FOLDER_DEPTH)?;
         if files.len() == before {
             return Err(request_error(format!(
                 "no traces in {}: no file there ends in .json or .json.gz (.zst, .xz, .bz2, .zip)",
@@ -110,17 +110,15 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool)> {
 /// Folders below a folder that are searched for traces.
 const FOLDER_DEPTH: usize = 2;
 
-fn add_traces(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Result<()> {
-    let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        if path.is_dir() {
-            if depth > 0 {
-                add_traces(&path, files, depth - 1)?;
-            }
-        } else if is_trace_name(&name) {
-            files.push(path);
+/// Adds the traces in a folder that may come from somebody else: a link, a pipe or a device of such a name is refused.
+fn add_traces(folder: &Folder, files: &mut Vec<PathBuf>, depth: usize) -> knockout_base::error::Result<()> {
+    for Entry { name, kind } in folder.entries()? {
+        match kind {
+            EntryKind::Folder if depth > 0 => add_traces(&folder.below(&name), files, depth - 1)?,
+            EntryKind::Folder => {}
+            _ if !is_trace_name(&name.to_string_lossy()) => {}
+            EntryKind::File => files.push(folder.path().join(name)),
+            EntryKind::Link | EntryKind::Special => drop(folder.open_file(name)?),
         }
     }
     Ok(())

@@ -69,10 +69,11 @@ fn show(page: &Page, document: &impl Serialize, html: Option<&Path>, ui: &Ui) ->
 
 /// Reads a file if it is a table; refuses profiles of other tools.
 fn read(path: &Path) -> Result<Option<OperatorTable>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+    // A pipe gives its bytes once, to the reader of traces.
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
     }
+    let Ok(mut file) = File::open(path) else { return Ok(None) };
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let mut take = |limit: u64, bytes: &mut Vec<u8>| -> io::Result<usize> {

@@ -38,6 +38,7 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
             && name.contains("seed")
             && !name.contains("details")
             && name.ends_with(".json")
+            && path.is_file()
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_index).collect();
     files.sort();

@@ -1,10 +1,10 @@
 //! A file as a stream of text bytes: decompressed, in UTF-8, hashed as it passes.
 
-use super::limit::check_unpacked;
 use super::utf16::{self, Order};
 use crate::import::fault;
 use flate2::read::MultiGzDecoder;
 use knockout_base::error::Error;
+use knockout_base::unpack;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -192,7 +192,7 @@ impl<R: io::BufRead> Read for Unpacked<R> {
             _ => error,
         })?;
         self.bytes += count as u64;
-        check_unpacked(self.tally.bytes(), self.bytes).map_err(bad_packing)?;
+        unpack::check(self.tally.bytes(), self.bytes, unpack::TEXT_RATIO).map_err(bad_packing)?;
         Ok(count)
     }
 }

@@ -7,7 +7,6 @@
 mod cells;
 mod header;
 mod input;
-mod limit;
 mod lines;
 mod parquet;
 mod row;
@@ -21,7 +20,6 @@ pub use header::ColumnNames;
 pub(crate) use header::Header;
 pub use input::{InputBytes, Tally};
 pub(crate) use input::{hash_whole, read_error};
-pub use limit::set_unpack_limit_mib;
 pub(crate) use lines::Lines;
 pub(crate) use lines::shown;
 pub use row::Row;

@@ -2,9 +2,9 @@
 
 use super::cells::{CellSpan, RowCells};
 use super::header::Header;
-use super::limit::check_unpacked;
 use crate::import::fault;
 use knockout_base::error::Error;
+use knockout_base::unpack;
 use knockout_data::table::Rows;
 use std::fs::File;
 use std::path::Path;
@@ -69,7 +69,7 @@ impl ParquetRows {
             self.cells[index] = (start, self.text.len() as u32);
         }
         self.unpacked += (self.text.len() + self.indices.len()) as u64;
-        check_unpacked(self.packed, self.unpacked).map_err(|error| error.in_file(path))?;
+        unpack::check(self.packed, self.unpacked, unpack::TEXT_RATIO).map_err(|error| error.in_file(path))?;
         self.number += 1;
         Ok(Some((self.text.as_bytes(), &self.cells, self.number)))
     }

@@ -4,11 +4,11 @@
 //! time; the blocks are bounded, and so is what a decoder's panic can do.
 
 use super::cells::{CellSpan, RowCells};
-use super::limit::unpack_limit_mib;
 use super::unpacked::unpacked_bytes;
 use crate::import::fault::{self, BoxedError};
 use calamine::{DataRef, Reader as _, Xlsx};
 use knockout_base::error::Error;
+use knockout_base::unpack;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -45,9 +45,9 @@ impl SheetRows {
         let file = std::fs::File::open(path).map_err(|error| fault::open(error).in_file(path))?;
         let packed = std::fs::read(path).map_err(|error| fault::read(error).in_file(path))?;
         // The reader of the workbook keeps all texts in memory, so the limit holds whatever the proportion.
-        let limit_mib = unpack_limit_mib();
+        let limit_mib = unpack::limit_mib();
         if unpacked_bytes(&packed, limit_mib << 20) > limit_mib << 20 {
-            return Err(fault::unpacked(limit_mib).in_file(path));
+            return Err(unpack::refusal(limit_mib).in_file(path));
         }
         drop(packed);
         let (sender, receiver) = sync_channel(4);

@@ -178,6 +178,14 @@ impl<'a> Importer<'a> {
                     let folder = file.join("processed");
                     let set = if self.base.join(&folder).is_dir() { folder } else { file.clone() }
                         .join("gene_set.json");
+                    let path = self.base.join(&set);
+                    if path.metadata().is_ok_and(|found| !found.is_file()) {
+                        let found = fault::something_else(
+                            "a pipe, a device or a folder".to_owned(),
+                            "a file".to_owned(),
+                        );
+                        return Err(found.in_file(&path));
+                    }
                     let source = self.source(&set);
                     let listed = lmdb::read_gene_set(&source)?;
                     self.read(&set, &source.digest());
