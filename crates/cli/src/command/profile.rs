@@ -168,9 +168,9 @@ fn measure(
     ui: &Ui,
 ) -> Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
-    let start = args.start.read(ui)?;
+    let start = args.start.read(args.model, ui)?;
     let model = start.model(args.model)?;
-    let mut keys = start.keys().to_vec();
+    let mut keys = start.keys_for(&model);
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
     let config = configure(&model, &dataset, &keys)?;

@@ -206,12 +206,12 @@ struct Plan {
 fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let start = args.start.read(ui)?;
+    let start = args.start.read(args.model, ui)?;
     let model = match (args.model, start.model) {
         (None, None) => MODELS[0],
         _ => start.model(args.model)?,
     };
-    let mut keys = start.keys().to_vec();
+    let mut keys = start.keys_for(&model);
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(from_keys(args)?);
