@@ -163,6 +163,20 @@ fn a_hydra_configuration_trains_and_is_written_back_as_ours() {
 }
 
 #[test]
+fn keys_of_trackers_name_the_python_command() {
+    let home = Home::with_tiny();
+    home.fails(
+        "train tiny --model dango --seed 3 run.wandb=offline model.width=16",
+        2,
+        &[
+            "run.wandb is a key of the Python package",
+            "knockout.train(\"tiny\", \"dango\", settings={\"seed\": \"3\", \"run.wandb\": \"offline\", \"model.width\": \"16\"})",
+        ],
+    );
+    assert!(!home.exists("runs"));
+}
+
+#[test]
 fn merged_networks_are_of_the_hetero_model() {
     let home = Home::with_tiny();
     let few = "model.merge_networks=true model.layers=1 model.gin_linears=2 model.width=8 split.subset=200";

@@ -1,6 +1,7 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
 mod console;
+mod trackers;
 
 use crate::choice;
 use crate::exit;
@@ -216,6 +217,7 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
     keys.extend(length_keys(args));
     keys.extend(from_keys(args)?);
     keys.extend(args.overrides.keys.iter().cloned());
+    trackers::check(&keys, dir, model.name, args.out.as_deref())?;
     let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     for key in &keys {
