@@ -186,7 +186,7 @@ dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Resume the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: the dataset folder, if it has moved; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed' -r -F
@@ -324,7 +324,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d '
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l config -d 'Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l mode -d 'How far a step goes' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
 backward\t'That, and gradients'
@@ -342,6 +342,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l collapsed -d 'Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Compare with an earlier run: its folder, or the output of `knockout profile --json`' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
@@ -354,7 +355,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models 
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l config -d 'Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l modes -d 'The modes; by default all four. Parts of a step are compared where all are measured' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
 backward\t'That, and gradients'
@@ -400,7 +401,7 @@ dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`' -r
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'

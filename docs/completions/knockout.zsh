@@ -293,7 +293,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
-'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'--config=[Start from a configuration file\: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system]:FILE:_files' \
 '(--model --preset --config --out --batch --seed --split)--resume=[Resume the run in this folder]:RUN:_files' \
 '--data=[With --resume\: the dataset folder, if it has moved; its contents are checked]:DIR:_files' \
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed]:RUN:_files' \
@@ -532,7 +532,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
-'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'--config=[Start from a configuration file\: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system]:FILE:_files' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
@@ -550,6 +550,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
 '--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
 '--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
+'(--no-trace)--collapsed=[Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
 '--against=[Compare with an earlier run\: its folder, or the output of \`knockout profile --json\`]:RUN_A:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
@@ -572,7 +573,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
-'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'--config=[Start from a configuration file\: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system]:FILE:_files' \
 '*--modes=[The modes; by default all four. Parts of a step are compared where all are measured]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
@@ -641,7 +642,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or in the folder \`KNOCKOUT_PRESETS\`]:NAME:_default' \
-'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'--config=[Start from a configuration file\: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system]:FILE:_files' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \

@@ -18,6 +18,7 @@ from ._frames import FrameKind, flat, frame, records
 from ._keys import keys_of
 from ._progress import Progress
 from ._report import Report, Reported, framed
+from ._trackers import TRACKER_KEYS, Tracking, split_settings
 from .dataset import Dataset, GeneSets, _rows, ragged
 from .errors import RequestError
 
@@ -248,7 +249,8 @@ def train(
     Some models are solved in one step, such as `stack`; others are trained, such as `dango` and `hetero`. `settings` are the keys of `config`,
     dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` then continues to the same bits. With `exist_ok` a run of
     the same settings and data in the folder is continued, or returned if it has ended. `progress` shows a bar of tqdm; by default in notebooks.
-    Every epoch is logged to the logger `knockout`. `batch` is an earlier name of `batch_size`.
+    Every epoch is logged to the logger `knockout`. `batch` is an earlier name of `batch_size`. The keys `run.wandb` and `run.mlflow` log to
+    trackers.
 
     >>> import knockout, tempfile
     >>> seen = []
@@ -259,10 +261,16 @@ def train(
     ([0, 1], 'stopped')
     """
     batch = batch if batch_size is None else batch_size
+    tracked, settings = split_settings(settings)
+    tracking = Tracking(tracked) if tracked else None
     keys = keys_of(settings, epochs=epochs, batch=batch, seed=seed, max_steps=max_steps, **{"split.scheme": split})
     target = None if out is None else fspath(out)
-    training = _knockout.Training.create(_dataset(dataset)._dataset, model, target, keys, exist_ok)
-    return _drive(training, None, callback, progress)
+    opened = _dataset(dataset)
+    training = _knockout.Training.create(opened._dataset, model, target, keys, exist_ok)
+    if tracking is None:
+        return _drive(training, None, callback, progress)
+    about = {"dataset": str(opened.path), "data_hash": opened.data_hash}
+    return _track(tracking, training, config(opened, model, settings=dict(_named(keys))), about, None, callback, progress)
 
 
 def resume(
@@ -271,13 +279,46 @@ def resume(
     data: str | PathLike[str] | None = None,
     epochs: int | None = None,
     max_steps: int | None = None,
+    settings: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Resumes a run that was stopped or killed, to the same bits as an uninterrupted one."""
+    """Resumes a run that was stopped or killed, to the same bits as an uninterrupted one. `settings` may have keys of trackers alone."""
+    tracked, others = split_settings(settings)
+    if others:
+        raise RequestError(f"{next(iter(others))} cannot change when a run is resumed; settings take {', '.join(TRACKER_KEYS)}")
+    tracking = Tracking(tracked) if tracked else None
     dataset = None if data is None else fspath(data)
     keys = keys_of(None, epochs=epochs, max_steps=max_steps)
-    return _drive(_knockout.Training.resume(fspath(folder), dataset, keys), dataset, callback, progress)
+    resolved = {} if tracking is None else Run(folder, data=data).config
+    training = _knockout.Training.resume(fspath(folder), dataset, keys)
+    if tracking is None:
+        return _drive(training, dataset, callback, progress)
+    return _track(tracking, training, resolved, {}, dataset, callback, progress)
+
+
+def _named(keys: list[str]) -> Iterable[tuple[str, str]]:
+    """Splits `key=value`."""
+    return ((name, value) for name, _, value in (key.partition("=") for key in keys))
+
+
+def _track(
+    tracking: Tracking,
+    training: _knockout.Training,
+    resolved: Mapping[str, Any],
+    about: Mapping[str, str],
+    data: str | None,
+    callback: Callback | None,
+    progress: bool | None,
+) -> Run:
+    """Trains, and logs every epoch to the trackers before the caller's own callback."""
+    with tracking.of(Path(training.folder), resolved, about, lambda: Run(training.folder, data=data).html()) as log:
+
+        def both(line: dict[str, Any]) -> bool | None:
+            log(line)
+            return None if callback is None else callback(line)
+
+        return _drive(training, data, both, progress)
 
 
 def _drive(training: _knockout.Training, data: str | None, callback: Callback | None, progress: bool | None) -> Run:

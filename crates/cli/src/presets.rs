@@ -4,6 +4,7 @@ use crate::failure::{FailureContext as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_models::{MODELS, ModelEntry};
+use knockout_train::config::hydra;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub(crate) struct StartArgs {
     /// NAME.toml of your own in presets/ or in the folder `KNOCKOUT_PRESETS`
     #[arg(long, value_name = "NAME", visible_alias = "experiment")]
     preset: Option<String>,
-    /// Start from a configuration file: the config.toml of a run, or any part of one
+    /// Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the
+    /// Python system
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -49,6 +51,9 @@ struct Preset {
     #[serde(default)]
     unused: Vec<String>,
     keys: BTreeMap<String, Value>,
+    /// Keys of other models that the experiment compares it with.
+    #[serde(default)]
+    others: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
 /// Start of a configuration, as read.
@@ -57,11 +62,14 @@ pub(crate) struct Start {
     /// The model that it names.
     pub(crate) model: Option<ModelEntry>,
     keys: Vec<String>,
+    /// Other models of the same experiment, with their keys.
+    others: Vec<(ModelEntry, Vec<String>)>,
 }
 
 impl StartArgs {
-    pub(crate) fn read(&self, ui: &Ui) -> Result<Start> {
-        Start::read(self.config.as_deref(), self.preset.as_deref(), ui)
+    /// Reads the start of a configuration; `model` is the model of the command line.
+    pub(crate) fn read(&self, model: Option<ModelEntry>, ui: &Ui) -> Result<Start> {
+        Start::read(self.config.as_deref(), self.preset.as_deref(), model, ui)
     }
 
     /// Name of the preset.
@@ -71,9 +79,11 @@ impl StartArgs {
 }
 
 impl Start {
-    fn read(config: Option<&Path>, preset: Option<&str>, ui: &Ui) -> Result<Self> {
+    fn read(config: Option<&Path>, preset: Option<&str>, model: Option<ModelEntry>, ui: &Ui) -> Result<Self> {
         let mut start = Self::default();
-        if let Some(path) = config {
+        if let Some(path) = config.filter(|path| is_yaml(path)) {
+            start.add_hydra(path, model, ui)?;
+        } else if let Some(path) = config {
             let text = std::fs::read_to_string(path).map_err(|error| {
                 request_error(format!("could not read the configuration {}: {error}", path.display()))
             })?;
@@ -97,7 +107,13 @@ impl Start {
             for unused in &preset.unused {
                 ui.note(&format!("  without meaning here: {unused}"));
             }
-            self.keys.extend(preset.keys.iter().map(|(key, value)| format!("{key}={value}")));
+            let typed = |keys: &BTreeMap<String, Value>| {
+                keys.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+            };
+            self.keys.extend(typed(&preset.keys));
+            for (model, keys) in &preset.others {
+                self.others.push((known_model(name, model)?, typed(keys)));
+            }
             preset.model
         } else {
             let named = match table.get_mut("model").and_then(Value::as_table_mut) {
@@ -113,17 +129,30 @@ impl Start {
                 }
             }
         };
+        self.name_model(name, model)
+    }
+
+    /// Adds a configuration of the Python system, and notes what has no meaning here or another one.
+    fn add_hydra(&mut self, path: &Path, model: Option<ModelEntry>, ui: &Ui) -> Result<()> {
+        let name = path.display();
+        let read = hydra::read(path, model.map(|model| model.name))?;
+        let mut lines =
+            vec![format!("{name}: a configuration of the Python system, {} keys of ours", read.keys.len())];
+        lines.extend(by_reason("without meaning here", &read.unused));
+        lines.extend(by_reason("differs here", &read.differs));
+        ui.note(&lines.join("\n  "));
+        self.keys.extend(read.keys);
+        self.name_model(&name.to_string(), read.model)
+    }
+
+    /// Takes the model that a file names.
+    fn name_model(&mut self, name: &str, model: Option<String>) -> Result<()> {
         if let Some(model) = model {
-            let entry = MODELS.iter().find(|entry| entry.name == model);
-            let entry = entry.ok_or_else(|| {
-                let known: Vec<&str> = MODELS.iter().map(|entry| entry.name).collect();
-                let known = known.join(", ");
-                request_error(format!("{name} is for the model {model:?}; there are {known}"))
-            })?;
+            let entry = known_model(name, &model)?;
             if let Some(other) = self.model.filter(|other| other.name != entry.name) {
                 return Err(request_error(format!("{name} is of --model {model}, not of {}", other.name)));
             }
-            self.model = Some(*entry);
+            self.model = Some(entry);
         }
         Ok(())
     }
@@ -131,10 +160,12 @@ impl Start {
     /// Returns the requested model, or that of the start; fails where they differ or neither is given.
     pub(crate) fn model(&self, asked: Option<ModelEntry>) -> Result<ModelEntry> {
         match (asked, self.model) {
-            (Some(asked), Some(own)) if asked.name != own.name => Err(request_error(format!(
-                "this preset or configuration is one of --model {}, not of {}",
-                own.name, asked.name
-            ))),
+            (Some(asked), Some(own)) if asked.name != own.name && self.other(&asked).is_none() => {
+                Err(request_error(format!(
+                    "this preset or configuration is one of --model {}, not of {}",
+                    own.name, asked.name
+                )))
+            }
             (Some(model), _) | (None, Some(model)) => Ok(model),
             (None, None) => {
                 let names: Vec<String> =
@@ -144,17 +175,46 @@ impl Start {
         }
     }
 
-    /// The keys it sets.
-    pub(crate) fn keys(&self) -> &[String] {
-        &self.keys
+    /// The models that it names.
+    pub(crate) fn models(&self) -> Vec<ModelEntry> {
+        self.model.iter().chain(self.others.iter().map(|(model, _)| model)).copied().collect()
+    }
+
+    fn other(&self, model: &ModelEntry) -> Option<&[String]> {
+        let mut others = self.others.iter();
+        others.find(|(other, _)| other.name == model.name).map(|(_, keys)| &keys[..])
     }
 
     /// The keys it sets for a model: of another model's start only what all models of a measurement share.
     pub(crate) fn keys_for(&self, model: &ModelEntry) -> Vec<String> {
+        if let Some(keys) = self.other(model) {
+            return keys.to_vec();
+        }
         let is_own = self.model.is_none_or(|own| own.name == model.name);
         let is_shared = |key: &&String| is_own || key.starts_with("split.") || key.starts_with("batch=");
         self.keys.iter().filter(is_shared).cloned().collect()
     }
+}
+
+/// The model of a name that stands in a file.
+fn known_model(file: &str, model: &str) -> Result<ModelEntry> {
+    MODELS.iter().find(|entry| entry.name == model).copied().ok_or_else(|| {
+        let known: Vec<&str> = MODELS.iter().map(|entry| entry.name).collect();
+        request_error(format!("{file} is for the model {model:?}; there are {}", known.join(", ")))
+    })
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+/// Keys with the same reason in one line each.
+fn by_reason(what: &str, keys: &[(String, String)]) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (key, reason) in keys {
+        by_reason.entry(reason).or_default().push(key);
+    }
+    by_reason.into_iter().map(|(reason, keys)| format!("{what}: {} ({reason})", keys.join(", "))).collect()
 }
 
 /// The text of a preset: one that ships, else one of the user's own.

@@ -31,6 +31,8 @@ pub enum StringChannels {
 
 /// Name of the network that merged STRING channels become.
 pub(crate) const MERGED_STRING: &str = "string";
+/// Name of the network that all networks become.
+pub(crate) const MERGED_NETWORKS: &str = "merged";
 
 /// λ of a STRING channel, `None` for any other network.
 ///

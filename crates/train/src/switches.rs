@@ -164,7 +164,7 @@ impl SwitchRules<'_> {
         if !self.built.couples_samples {
             return Err("the loss is a mean over samples, and gathers nothing".to_owned());
         }
-        Ok(vec![format!("train.gather_every={}", u64::MAX >> 1)])
+        Ok(vec!["train.gather_every=never".to_owned()])
     }
 
     fn larger_batch(&self) -> SwitchKeys {

@@ -50,6 +50,7 @@ OF_MODEL = {
         "route",
         "networks",
         "string_channels",
+        "merge_networks",
         "metabolism",
         "features",
         "loss",
@@ -76,10 +77,12 @@ def check_settings(config: Mapping[str, Any]) -> None:
     unknown = sorted(set(keys_in(config)) - understood)
     if unknown:
         raise RequestError(f"{unknown[0]} is not supported by knockout.torch; use `knockout train`")
+    if config["model"].get("merge_networks"):
+        raise RequestError("model.merge_networks is not supported by knockout.torch; use `knockout train`")
     if config["loader"]["order"] != "shuffled":
         raise RequestError(f"loader.order={config['loader']['order']} is not supported by knockout.torch; use `knockout train`")
     if config["train"]["shards"] > 1:
         if config["model"].get("norm") == "graph":
             raise RequestError("train.shards with model.norm=graph is not supported by knockout.torch; use `knockout train`")
-        if config["train"]["gather_every"] > 1:
+        if config["train"]["gather_every"] != 1:
             raise RequestError("train.gather_every is not supported by knockout.torch; use `knockout train`")

@@ -48,9 +48,9 @@ struct ConfigShowArgs {
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
     let ConfigCommand::Show(args) = &args.command;
     if let Some(folder) = &args.data {
-        let start = args.start.read(ui)?;
+        let start = args.start.read(args.model, ui)?;
         let model = start.model(args.model)?;
-        let mut keys = start.keys().to_vec();
+        let mut keys = start.keys_for(&model);
         keys.extend(args.overrides.keys.iter().cloned());
         let dataset = super::data::open(folder)?;
         let config = configure(&model, &dataset, &keys)?;

@@ -4,7 +4,7 @@ use super::compare;
 use super::trace::analyze_recorded;
 use super::train::{Choices, configure, on_workers_of};
 use crate::choice;
-use crate::failure::{FailureContext as _, Result, Unexpected as _};
+use crate::failure::{FailureContext as _, Result, Unexpected as _, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
@@ -32,6 +32,7 @@ use std::sync::Arc;
   knockout profile yeast --model dango --mode forward --steps 20 --batch 64 --json > forward.json
   knockout profile yeast --model dango --steps 50 --wait 10 --warmup 5 --active 20 --out runs/window
   knockout profile yeast --model dango --steps 30 --html report.html --against runs/before
+  knockout profile yeast --model dango --collapsed stacks.txt       # for inferno, speedscope, flamegraph.pl
   knockout trace analyze runs/window/trace.json.gz
   mpirun -n 4 knockout profile yeast --model hetero --mode data train.shards=4 --out runs/ranks
   knockout trace analyze runs/ranks/trace.rank*.json.gz")]
@@ -75,6 +76,9 @@ pub(crate) struct ProfileArgs {
     /// Write the findings as one self-contained HTML file; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "no_trace")]
+    collapsed: Option<PathBuf>,
     #[command(flatten)]
     force: ForceArg,
     /// Compare with an earlier run: its folder, or the output of `knockout profile --json`
@@ -89,8 +93,13 @@ const WARM_UP: u64 = 2;
 
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     let (schedule, steps) = schedule(args)?;
-    if let Some(path) = &args.html {
-        output::check(path, OutputKind::Page, &output::paths(&args.against), args.force)?;
+    for (path, kind) in [(&args.html, OutputKind::Page), (&args.collapsed, OutputKind::Stacks)] {
+        if let Some(path) = path {
+            output::check(path, kind, &output::paths(&args.against), args.force)?;
+        }
+    }
+    if args.html.is_some() && args.html == args.collapsed {
+        return Err(request_error("--html and --collapsed name the same file; choose two"));
     }
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
@@ -101,10 +110,9 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     // The folder exists before anything is written.
     ranks.start()?;
     // A page without a run's folder still needs the spans: they pass through a temporary file.
-    let passing = match (&args.out, &args.html) {
-        (None, Some(_)) if !args.no_trace => {
-            Some(tempfile::tempdir().context("could not make a folder for the trace")?)
-        }
+    let is_read = (args.html.is_some() || args.collapsed.is_some()) && !args.no_trace;
+    let passing = match &args.out {
+        None if is_read => Some(tempfile::tempdir().context("could not make a folder for the trace")?),
         _ => None,
     };
     let folder = args.out.as_deref().or(passing.as_ref().map(tempfile::TempDir::path));
@@ -131,7 +139,10 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     if let Some(path) = &args.html {
         write_text(path, &page(), ui)?;
     }
-    if args.html.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+    if let (Some(path), Some(recorded)) = (&args.collapsed, &recorded) {
+        write_text(path, &knockout_report::collapsed(recorded), ui)?;
+    }
+    if [&args.html, &args.collapsed].into_iter().flatten().any(|path| path.as_os_str() == "-") {
         return Ok(());
     }
     let text = || {
@@ -168,9 +179,9 @@ fn measure(
     ui: &Ui,
 ) -> Result<ProfilingOutcome> {
     let dataset = super::data::open(&args.dir)?;
-    let start = args.start.read(ui)?;
+    let start = args.start.read(args.model, ui)?;
     let model = start.model(args.model)?;
-    let mut keys = start.keys().to_vec();
+    let mut keys = start.keys_for(&model);
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
     let config = configure(&model, &dataset, &keys)?;

@@ -113,9 +113,12 @@ fn processors_are_cells_and_have_ratios() {
 }
 
 #[test]
-fn a_preset_chooses_the_model() {
+fn a_preset_chooses_the_models() {
     let home = Home::with_tiny();
-    let preset = "--preset 086 split.subset=200 model.layers=1 model.width=8";
+    let both = "--preset 086 split.subset=200 model.width=8";
+    let found = home.json(&format!("{ONE} --modes data --out both --json {both}"));
+    assert_eq!(found["models"], serde_json::json!(["hetero", "dango"]));
+    let preset = "--preset 086 --models hetero split.subset=200 model.layers=1 model.width=8";
     let found = home.json(&format!("{ONE} --modes data,forward --out two --json {preset}"));
     assert_eq!(found["models"], serde_json::json!(["hetero"]));
     assert_eq!(texts(&found["cells"], "mode"), ["data", "forward"]);

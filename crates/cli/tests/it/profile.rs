@@ -155,3 +155,22 @@ fn a_delay_in_any_phase_is_found_in_that_phase() {
         }
     }
 }
+
+#[test]
+fn spans_are_written_as_collapsed_stacks() {
+    let home = Home::with_tiny();
+    home.ok(&format!("{PROFILE} --collapsed stacks.txt"));
+    let stacks = std::fs::read_to_string(home.path("stacks.txt")).unwrap();
+    let lines: Vec<(&str, u64)> = stacks
+        .lines()
+        .map(|line| line.rsplit_once(' ').map(|(stack, time)| (stack, time.parse().unwrap())).unwrap())
+        .collect();
+    // Layers stand below their phase, and self times are nanoseconds.
+    assert!(
+        lines.iter().any(|(stack, _)| stack.split(';').any(|frame| frame.starts_with("forward"))),
+        "{stacks}"
+    );
+    assert!(lines.iter().map(|(_, time)| time).sum::<u64>() > 1_000_000, "{stacks}");
+    home.fails(&format!("{PROFILE} --collapsed stacks.txt --no-trace"), 2, &["--no-trace"]);
+    home.fails(&format!("{PROFILE} --collapsed same.txt --html same.txt"), 2, &["choose two"]);
+}

@@ -1,9 +1,9 @@
 //! A graph isomorphism layer over one network.
 
+use super::channels::ChannelSums;
 use super::deletion::DeletedEdges;
 use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::LayerPlan;
-use super::propagate::Propagation;
 use crate::init::Init;
 use crate::layer::{Dropout, Linear, Mlp, activate, apply_dropout};
 use knockout_engine::grad::{Parameters, Tape, Var};
@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 /// `g_i = activation(norm(MLP(Σ over edges j→i, both kept, of x_j + (1 + eps) x_i)))`.
 ///
-/// `x: [rows of the input stage, width]`, `g: [genes + sample rows of the network, width]`. A deleted gene keeps its self term alone.
+/// `x: [rows of the input stage, width]`, `g: [genes + sample rows of the network, width]`. A deleted gene keeps its self term alone. The
+/// sums of a network with several channels stand side by side.
 #[derive(Debug, Clone)]
 pub(super) struct Gin {
     mlp: Mlp,
@@ -57,16 +58,17 @@ impl Gin {
         &self,
         tape: &mut Tape<'a, T>,
         x: Var,
-        (graph, k): (&'a Graph, usize),
+        (graphs, k): (&'a [Graph], usize),
         plan: &Arc<LayerPlan>,
         deletion: &Arc<DeletedEdges>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graph.row_count());
-        let propagation = Propagation::new((graph, k), plan, deletion);
+        let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graphs[0].row_count());
+        let propagation = ChannelSums::new((graphs, k), plan, deletion);
         let back = propagation.clone();
         let back_dropout = dropout.cloned();
-        let width = self.mlp.inputs();
+        let inputs = self.mlp.inputs();
+        let width = inputs / graphs.len();
         let g = tape.op(
             "gin",
             (genes + rows) * self.mlp.outputs(),
@@ -82,7 +84,7 @@ impl Gin {
                 let sums = sums.unwrap_or_else(|| back.forward(x_values, self_weight, width, pool));
                 let block = layer.mlp.block(step.values, back_dropout.as_ref());
                 let mut gradient = pool.zeros(block.parameter_count());
-                let mut d_sums = pool.scratch((genes + rows) * width);
+                let mut d_sums = pool.scratch((genes + rows) * inputs);
                 block.backward(&sums, step.gradient, &mut d_sums, &mut gradient);
                 layer.mlp.add_gradient(&gradient, gradients);
                 let mut d_eps = 0.0;

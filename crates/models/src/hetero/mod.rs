@@ -13,6 +13,7 @@
 
 mod aggregate;
 mod cells;
+mod channels;
 mod deletion;
 mod dropout;
 mod gin;
@@ -46,7 +47,7 @@ use gin::Gin;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Graph, Scalar};
+use knockout_engine::kernel::{Activation, Csr, Graph, Scalar};
 use metabolism::{Metabolic, MetabolicCells};
 use norm::Norm;
 use plan::{Extent, RowPlan, RowStage};
@@ -98,13 +99,15 @@ pub struct HeteroNetwork {
     /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
     /// by. Empty until [`HeteroNetwork::indexed`].
     pub positions: Vec<u32>,
+    /// Its edge types, if it has several: each edge of `graph` is in one or more of them.
+    pub channels: Vec<Graph>,
 }
 
 impl HeteroNetwork {
     /// Creates the network at index `index` in the cell.
     pub fn of(network: &Network, index: usize, self_loops: SelfLoopChoice) -> Self {
         let graph = crate::graph_of(network, self_loops);
-        Self { name: network.name().to_owned(), graph, index, positions: Vec::new() }
+        Self { name: network.name().to_owned(), graph, index, positions: Vec::new(), channels: Vec::new() }
     }
 
     /// Adds the positions of edges, which a batch's masks need. Other routes skip it, because the lookup walks all edges.
@@ -139,7 +142,37 @@ impl HeteroNetwork {
             graph: crate::merged_graph(networks, self_loops),
             index: 0,
             positions: Vec::new(),
+            channels: Vec::new(),
         }
+    }
+
+    /// Merges networks into one, whose edge types they are. It takes no masks, which belong to the networks of the cell.
+    pub fn of_channels(name: &str, networks: Vec<Self>) -> Self {
+        let genes = networks.first().map_or(0, |network| network.graph.row_count());
+        let (mut offsets, mut columns) = (vec![0], Vec::new());
+        for gene in 0..genes {
+            let mut targets: Vec<u32> = networks
+                .iter()
+                .flat_map(|network| network.graph.outgoing.row(gene).map(|target| target as u32))
+                .collect();
+            targets.sort_unstable();
+            targets.dedup();
+            columns.extend(targets);
+            offsets.push(columns.len() as u32);
+        }
+        let outgoing = Csr::new(&offsets, &columns, genes).expect("the union of graphs is well formed");
+        Self {
+            name: name.to_owned(),
+            graph: Graph::from_outgoing(outgoing),
+            index: 0,
+            positions: Vec::new(),
+            channels: networks.into_iter().map(|network| network.graph).collect(),
+        }
+    }
+
+    /// The graphs whose sums a row has: those of its edge types, or its own.
+    pub fn graphs(&self) -> &[Graph] {
+        if self.channels.is_empty() { std::slice::from_ref(&self.graph) } else { &self.channels }
     }
 }
 
@@ -266,6 +299,8 @@ impl<T: Scalar> Hetero<T> {
                 .map(|network| {
                     assert_eq!(network.graph.row_count(), genes, "network {:?}", network.name);
                     let name = format!("layer{layer}.network.{}", network.name);
+                    let mut widths = widths.clone();
+                    widths[0] *= network.graphs().len();
                     Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init)
                 })
                 .collect(),
@@ -390,7 +425,7 @@ impl<T: Scalar> Hetero<T> {
                 .map(|(k, (gin, network))| {
                     let site = Site::Network { layer: at, network: k };
                     let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
-                    gin.forward(tape, x, (&network.graph, k), plan, &deletion, dropout.as_ref())
+                    gin.forward(tape, x, (network.graphs(), k), plan, &deletion, dropout.as_ref())
                 })
                 .collect();
             if let (Some(layer), Some(cells)) = (&layer.metabolism, &metabolism) {

@@ -7,7 +7,7 @@ use super::{
 use crate::layer::FeatureUse;
 use crate::limits;
 use crate::loss::{LossConfig, LossOptions, LossPrecision, LossShape, MleWassSupCrOptions};
-use crate::network::{MERGED_STRING, check_any, check_names, check_once};
+use crate::network::{MERGED_NETWORKS, MERGED_STRING, check_any, check_names, check_once};
 use crate::{Model, ModelOptions, SelfLoopChoice, SizeEstimate, StringChannels};
 use knockout_base::error::{Error, Result};
 use knockout_data::batch::ProcessorKind;
@@ -65,6 +65,9 @@ pub struct HeteroOptions {
     pub networks: Vec<String>,
     /// Whether the STRING channels among them are networks or become one, `string`.
     pub string_channels: StringChannels,
+    /// Whether all networks become one, with their edge types as channels. Earlier runs without this key kept them apart.
+    #[serde(default)]
+    pub merge_networks: bool,
     /// Whether reactions and metabolites are nodes, too. Earlier runs without this key had none.
     #[serde(default)]
     pub metabolism: MetabolismSwitch,
@@ -102,6 +105,7 @@ impl Default for HeteroOptions {
             route: Route::ChangedRows,
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
+            merge_networks: false,
             metabolism: MetabolismSwitch::Off,
             features: FeatureUse::None,
             loss: LossConfig::default(),
@@ -158,7 +162,13 @@ impl ModelOptions for HeteroOptions {
         // After each sum over neighbours a linear layer in, some between and one out. Of the wild type, a sum and the outputs of the linear
         // layers for each gene, network and layer; the rows that deletions change are not known before a batch is.
         let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
-        let outputs = of(self.layers) * of(self.networks.len());
+        // One network with channels has one row for all of them, and a first linear layer that reads them side by side.
+        let (networks, channels) = match self.merge_networks {
+            true => (1.0, of(self.networks.len())),
+            false => (of(self.networks.len()), 1.0),
+        };
+        let outputs = of(self.layers) * networks;
+        let linears = linears + (channels - 1.0) * width * hidden;
         let pairs =
             of(self.layers) * of(self.pair_linears) * of(self.pair_hidden) * (width + of(self.pair_hidden));
         let local = of(self.local_layers) * 4.0 * width * width;
@@ -171,7 +181,7 @@ impl ModelOptions for HeteroOptions {
                 + outputs * linears
                 + pairs
                 + local,
-            activations: outputs * genes * (width + of(self.gin_linears) * hidden),
+            activations: outputs * genes * (width * channels + of(self.gin_linears) * hidden),
         }
     }
 
@@ -305,6 +315,9 @@ impl HeteroOptions {
             (Route::EdgeMask | Route::Rebuilt, ..) if self.string_channels == StringChannels::Merged => {
                 "knows the networks as they are stored: use node-mask, or model.string_channels=apart"
             }
+            (Route::EdgeMask | Route::Rebuilt, ..) if self.merge_networks => {
+                "takes one graph per network: use node-mask, or model.merge_networks=false"
+            }
             _ => return Ok(()),
         };
         Err(Error::request(format!("model.route={} {why}", self.route.name())))
@@ -326,6 +339,10 @@ impl HeteroOptions {
         if !merged.is_empty() {
             let merged: Vec<&Network> = merged.into_iter().map(|(_, network)| network).collect();
             networks.push(HeteroNetwork::merged(MERGED_STRING, &merged, self.self_loops));
+        }
+        if self.merge_networks {
+            networks.sort_by(|a, b| a.name.cmp(&b.name));
+            networks = vec![HeteroNetwork::of_channels(MERGED_NETWORKS, networks)];
         }
         networks
     }

@@ -61,7 +61,7 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
         let layer = &model.layers[at];
         let both = layer.networks.iter().zip(&model.networks);
         let mut g: Vec<Vec<T>> = both
-            .map(|(gin, network)| start.block(gin.mlp(), with_neighbours(&x, &network.graph, width)))
+            .map(|(gin, network)| start.block(gin.mlp(), with_neighbours(&x, network.graphs(), width)))
             .collect();
         let metabolism = layer.metabolism.iter().zip(&model.metabolism);
         g.extend(metabolism.map(|(metabolic, graph)| start.metabolism(metabolic, graph, &x)));
@@ -218,12 +218,16 @@ fn gene_rows<T: Scalar>(model: &Hetero<T>) -> Vec<T> {
     tape.value(rows).to_vec()
 }
 
-/// `x_i` and its neighbours' rows, summed.
-fn with_neighbours<T: Scalar>(x: &[T], graph: &Graph, width: usize) -> Vec<T> {
-    let mut sums = x.to_vec();
-    for (row, sum) in sums.chunks_exact_mut(width).enumerate() {
-        for (_, column) in graph.incoming.entries(row) {
-            crate::layer::add_to(sum, &x[column * width..(column + 1) * width]);
+/// `x_i` and its neighbours' rows, summed, for each channel side by side.
+fn with_neighbours<T: Scalar>(x: &[T], channels: &[Graph], width: usize) -> Vec<T> {
+    let mut sums = Vec::with_capacity(x.len() * channels.len());
+    for (row, own) in x.chunks_exact(width).enumerate() {
+        for graph in channels {
+            let first = sums.len();
+            sums.extend_from_slice(own);
+            for (_, column) in graph.incoming.entries(row) {
+                crate::layer::add_to(&mut sums[first..], &x[column * width..(column + 1) * width]);
+            }
         }
     }
     sums

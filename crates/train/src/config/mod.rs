@@ -5,6 +5,8 @@
 //! `loader.*` to [`crate::loader`], `model.*` to the model's own options.
 
 mod from;
+mod gather;
+pub mod hydra;
 mod identity;
 mod optimiser;
 mod split;
@@ -12,6 +14,7 @@ mod synonyms;
 
 pub use from::FromOptions;
 pub(crate) use from::{RESIDUALS_OF, START, with_name};
+pub use gather::GatherEvery;
 pub use identity::{Identity, IdentityDifference};
 pub use optimiser::{OptimiserOptions, ScheduleKind};
 pub use split::{Fold, SplitOptions};
@@ -70,12 +73,12 @@ pub struct TrainOptions {
     pub shards: usize,
     /// Interval of the steps in which a loss that couples samples is computed over the whole batch; in the others it is
     /// computed shard by shard.
-    pub gather_every: u64,
+    pub gather_every: GatherEvery,
 }
 
 impl Default for TrainOptions {
     fn default() -> Self {
-        Self { shards: 1, gather_every: 1 }
+        Self { shards: 1, gather_every: GatherEvery::Steps(1) }
     }
 }
 
@@ -139,6 +142,17 @@ impl Config {
             [spelt].into_iter().chain(synonym(key).map(str::to_owned)).collect()
         };
         for text in overrides.iter().map(spelt) {
+            // A number or a word: the value decides which.
+            if let Some(value) = text.strip_prefix("train.gather_every=")
+                && let Some(Value::Table(train)) = table.get_mut("train")
+            {
+                let word = value.trim().trim_matches('"') == gather::NEVER;
+                let slot = if word { Value::String(String::new()) } else { Value::Integer(1) };
+                train.insert("gather_every".to_owned(), slot);
+            }
+            if text.starts_with("model.merge_networks=") && !Self::merges_networks(&table) {
+                return Err(from::no_effect("model.merge_networks", self.model.name(), NOT_MERGED));
+            }
             let rest = match table.get_mut("model") {
                 Some(Value::Table(section)) => self.model.adapt_loss(section, text)?,
                 _ => Some(text),
@@ -146,6 +160,11 @@ impl Config {
             knockout_base::config::apply(&mut table, rest.as_slice(), synonyms)?;
         }
         Self::read(table, &[self.model.entry()])
+    }
+
+    /// Whether the model can read all networks as one.
+    fn merges_networks(table: &Table) -> bool {
+        table.get("model").and_then(Value::as_table).is_some_and(|model| model.contains_key("merge_networks"))
     }
 
     /// Reads what [`Config::to_toml`] wrote; the model is one of `models`.
@@ -188,7 +207,9 @@ impl Config {
         within("loader.threads", self.loader.threads, 0..=1024, "it must be from 0 to 1024")?;
         within("loader.depth", self.loader.depth, 0..=4096, "it must be from 0 to 4096")?;
         within("train.shards", self.train.shards, 1..=MOST_SHARDS, "it must be from 1 to 65536")?;
-        limits::at_least_one("train.gather_every", self.train.gather_every as usize)?;
+        if let GatherEvery::Steps(steps) = self.train.gather_every {
+            limits::at_least_one("train.gather_every", steps as usize)?;
+        }
         limits::at_least_one("loader.queries", self.loader.queries)?;
         limits::at_least_one("epochs", self.epochs as usize)?;
         limits::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
@@ -297,6 +318,7 @@ impl Config {
             ("split.file", "\"\""),
             ("model.metabolism", "\"off\""),
             ("model.features", "\"none\""),
+            ("model.merge_networks", "false"),
             ("model.annotations", "[]"),
             ("model.covariates", "[]"),
             ("model.low_rank.covariates", "[]"),
@@ -354,6 +376,8 @@ impl Config {
     }
 }
 
+/// Reason why only the hetero model merges networks.
+const NOT_MERGED: &str = "reads each network by itself (the hetero model has this key)";
 /// Largest number of shards.
 const MOST_SHARDS: usize = 1 << 16;
 /// Samples are numbered in 32 bits.

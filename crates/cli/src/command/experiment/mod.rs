@@ -150,15 +150,24 @@ fn prepare(
     ui: &Ui,
 ) -> Result<(Subject, ExperimentRequest)> {
     let dataset = super::data::open(&args.dir)?;
-    let start = args.start.read(ui)?;
+    let asked = match args.models[..] {
+        [one] => Some(one),
+        _ => None,
+    };
+    let start = args.start.read(asked, ui)?;
     let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(ModelEntry::has_epochs).collect();
-    let models = match (&args.models[..], &start.model) {
-        ([], Some(own)) => std::slice::from_ref(own),
-        ([], None) => &trained,
+    let named = start.models();
+    let models = match (&args.models[..], &named[..]) {
+        ([], []) => &trained[..],
+        ([], named) => named,
         (asked, _) => asked,
     };
     let configs = models.iter().map(|model| {
         let mut keys = start.keys_for(model);
+        if start.model.is_some_and(|own| own.name != model.name) {
+            // Cells share all settings but those of their models, and no time depends on the rate.
+            keys.retain(|key| !key.starts_with("optimiser.learning_rate="));
+        }
         keys.extend(args.choices.keys());
         keys.extend(args.overrides.keys.iter().cloned());
         for key in &keys {

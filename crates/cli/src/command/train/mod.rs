@@ -1,6 +1,7 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
 mod console;
+mod trackers;
 
 use crate::choice;
 use crate::exit;
@@ -206,16 +207,17 @@ struct NewRun {
 fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let start = args.start.read(ui)?;
+    let start = args.start.read(args.model, ui)?;
     let model = match (args.model, start.model) {
         (None, None) => MODELS[0],
         _ => start.model(args.model)?,
     };
-    let mut keys = start.keys().to_vec();
+    let mut keys = start.keys_for(&model);
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(from_keys(args)?);
     keys.extend(args.overrides.keys.iter().cloned());
+    trackers::check(&keys, dir, model.name, args.out.as_deref())?;
     let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     for key in &keys {

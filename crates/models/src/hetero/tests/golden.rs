@@ -41,7 +41,7 @@ fn load<T: Scalar>(case: &Case, route: Route) -> Hetero<T> {
     let networks = names.iter().enumerate().map(|(index, name)| {
         let name = name.as_str().unwrap();
         let graph = case_graph(case, &format!("input.edges.{name}"), genes);
-        HeteroNetwork { name: name.to_owned(), graph, index, positions: Vec::new() }
+        HeteroNetwork { name: name.to_owned(), graph, index, positions: Vec::new(), channels: Vec::new() }
     });
     let mut model = Hetero::new(genes, networks.collect(), HeteroOptions { route, ..options(case) }, 0);
     fill_all(case, model.parameters_mut());

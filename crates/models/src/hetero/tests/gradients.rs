@@ -12,16 +12,30 @@ fn gradients_equal_differences_of_the_loss() {
 }
 
 #[test]
+fn gradients_of_merged_networks_equal_differences_of_the_loss() {
+    use {Aggregation as A, NormKind as N, ScoreCombination as C};
+    let none = (0.0, NoiseKind::Shared);
+    for (seed, case) in [
+        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows, none),
+        (A::Sum, N::Graph, C::Concat, Route::NodeMask, (0.3, NoiseKind::Shared)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        check_case(seed as u64, case, HeteroOptions { merge_networks: true, layers: 2, ..small() }, 6);
+    }
+}
+
+#[test]
 fn gradients_with_the_metabolism_equal_differences_of_the_loss() {
     check(MetabolismSwitch::On, 8);
 }
 
 fn check(metabolism: MetabolismSwitch, edges: usize) {
     use {Aggregation as A, NormKind as N, ScoreCombination as C};
-    let targets = [0.3, -0.2, 0.9, 0.1];
     let (shared, independent) = ((0.3, NoiseKind::Shared), (0.3, NoiseKind::Independent));
     let none = (0.0, NoiseKind::Shared);
-    for (seed, (aggregation, norm, combination, route, (dropout, noise))) in [
+    for (seed, case) in [
         (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows, none),
         (A::CrossAttention, N::None, C::Concat, Route::ChangedRows, none),
         (A::Mean, N::Node, C::GlobalOnly, Route::ChangedRows, none),
@@ -36,33 +50,32 @@ fn check(metabolism: MetabolismSwitch, edges: usize) {
     .into_iter()
     .enumerate()
     {
-        let options = HeteroOptions {
-            aggregation,
-            norm,
-            combination,
-            route,
-            dropout,
-            noise,
-            metabolism,
-            layers: 2,
-            ..small()
-        };
-        let mut model: Hetero<f64> = random_model(seed as u64, 12, edges, options.clone());
-        let genes = random_sets(seed as u64, 12);
-        let sets = GeneSetsRef::new(&OFFSETS, &genes);
-        if route == Route::ChangedRows {
-            let rows = model.changed_rows(sets);
-            assert!(rows.iter().all(|rows| rows.any < rows.all), "some rows stay the wild type's: {rows:?}");
-        }
-        let mut parameters = model.parameters().clone();
-        let model = &mut model;
-        let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
-            let mut tape = Tape::new(parameters);
-            let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
-            let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
-            let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
-            evaluate_loss(tape, loss, gradients)
-        });
-        assert!(worst.tolerances < 1.0, "{options:?}: {worst:?}");
+        check_case(seed as u64, case, HeteroOptions { metabolism, layers: 2, ..small() }, edges);
     }
+}
+
+/// Aggregation, norm, combination, route, and dropout with its kind.
+type Case = (Aggregation, NormKind, ScoreCombination, Route, (f64, NoiseKind));
+
+fn check_case(seed: u64, case: Case, options: HeteroOptions, edges: usize) {
+    let targets = [0.3, -0.2, 0.9, 0.1];
+    let (aggregation, norm, combination, route, (dropout, noise)) = case;
+    let options = HeteroOptions { aggregation, norm, combination, route, dropout, noise, ..options };
+    let mut model: Hetero<f64> = random_model(seed, 12, edges, options.clone());
+    let genes = random_sets(seed, 12);
+    let sets = GeneSetsRef::new(&OFFSETS, &genes);
+    if route == Route::ChangedRows {
+        let rows = model.changed_rows(sets);
+        assert!(rows.iter().all(|rows| rows.any < rows.all), "some rows stay the wild type's: {rows:?}");
+    }
+    let mut parameters = model.parameters().clone();
+    let model = &mut model;
+    let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
+        let mut tape = Tape::new(parameters);
+        let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
+        let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
+        let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+        evaluate_loss(tape, loss, gradients)
+    });
+    assert!(worst.tolerances < 1.0, "{options:?}: {worst:?}");
 }

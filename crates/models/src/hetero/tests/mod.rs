@@ -1,5 +1,6 @@
 //! The hetero model against PyTorch's numbers, its routes against one another, its gradients against differences.
 
+mod channels;
 mod golden;
 mod gradients;
 mod metabolism;
@@ -14,7 +15,13 @@ use crate::testing::graph;
 use knockout_base::random::Rng;
 
 fn network(name: &str, index: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {
-    HeteroNetwork { name: name.to_owned(), graph: graph(genes, edges), index, positions: Vec::new() }
+    HeteroNetwork {
+        name: name.to_owned(),
+        graph: graph(genes, edges),
+        index,
+        positions: Vec::new(),
+        channels: Vec::new(),
+    }
 }
 
 fn named<T: serde::de::DeserializeOwned>(value: &str) -> T {
@@ -54,7 +61,10 @@ fn random_networks(rng: &mut Rng, genes: usize, edges: usize) -> Vec<HeteroNetwo
 
 fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: HeteroOptions) -> Hetero<T> {
     let mut rng = Rng::new(seed, "hetero test");
-    let networks = random_networks(&mut rng, genes, edges);
+    let mut networks = random_networks(&mut rng, genes, edges);
+    if options.merge_networks {
+        networks = vec![HeteroNetwork::of_channels("merged", networks)];
+    }
     let metabolism = match options.metabolism {
         MetabolismSwitch::Off => None,
         MetabolismSwitch::On => Some(MetabolicGraph::of(&metabolism::random_metabolism(&mut rng, genes))),

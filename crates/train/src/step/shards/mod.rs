@@ -9,6 +9,7 @@ mod rows;
 mod tree;
 
 use super::{Mode, Spans, StepOutcome, StepPlan, Trainer};
+use crate::config::GatherEvery;
 use crate::loader::{EpochBatches, ShardPosition, Shards};
 use crate::schedule::GroupEnd;
 use knockout_base::error::{Error, Result};
@@ -27,12 +28,12 @@ use tree::GradientTree;
 pub(crate) struct Sharding {
     pub(crate) ranks: Ranks,
     pub(crate) shards: Shards,
-    pub(crate) gather_every: u64,
+    pub(crate) gather_every: GatherEvery,
 }
 
 impl Sharding {
     /// The shards of one rank; every rank must have one.
-    pub(crate) fn new(count: usize, gather_every: u64, ranks: Ranks) -> Result<Self> {
+    pub(crate) fn new(count: usize, gather_every: GatherEvery, ranks: Ranks) -> Result<Self> {
         if ranks.size() > count {
             let ranks = ranks.size();
             return Err(Error::request(format!(
@@ -88,7 +89,7 @@ impl Trainer {
         meter: &mut Meter,
     ) -> Result<Option<StepResult>> {
         let owned = sharding.shards.owned().len();
-        let gathers = model.couples_samples() && plan.at.step.is_multiple_of(sharding.gather_every);
+        let gathers = model.couples_samples() && sharding.gather_every.is_due(plan.at.step);
         let held: Vec<ShardSamples> = (0..owned).map(|_| ShardSamples::default()).collect();
         let spans = Spans::new(meter.recorder().clone());
         let observer = spans.as_ref().map(|spans| spans as &dyn Observer);
