@@ -30,7 +30,11 @@ impl Page {
                         list(&mut out, &links.iter().map(link).collect::<Vec<_>>());
                     }
                     Block::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
-                    Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => {}
+                    Block::Diagram(_)
+                    | Block::HeatMap(_)
+                    | Block::Strip(_)
+                    | Block::Form(_)
+                    | Block::Interactive(_) => {}
                 }
             }
         }

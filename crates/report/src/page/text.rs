@@ -70,7 +70,11 @@ impl Section {
                     out.push_str(&table.to_indented_text(indent));
                     None
                 }
-                Block::Diagram(_) | Block::HeatMap(_) | Block::Interactive(_) => None,
+                Block::Diagram(_)
+                | Block::HeatMap(_)
+                | Block::Strip(_)
+                | Block::Form(_)
+                | Block::Interactive(_) => None,
             };
         }
     }
