@@ -31,5 +31,6 @@ mod snapshots;
 mod support;
 mod symbolic_links;
 mod trust;
+mod tutorial;
 mod usage;
 mod written_before;
