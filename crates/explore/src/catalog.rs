@@ -68,7 +68,9 @@ impl Catalog {
         for run in runs {
             catalog.add(SourceKind::Run(run.folder));
         }
-        datasets.into_iter().for_each(|folder| catalog.add(SourceKind::Dataset(folder)));
+        for folder in datasets {
+            catalog.add(SourceKind::Dataset(folder));
+        }
         if catalog.sources.is_empty() && catalog.traces.is_empty() {
             let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             return Err(Error::request(format!(

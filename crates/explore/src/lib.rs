@@ -17,6 +17,7 @@ mod catalog;
 mod explorer;
 mod model;
 mod query;
+mod random;
 mod server;
 mod view;
 

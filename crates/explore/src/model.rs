@@ -97,7 +97,9 @@ impl Model {
         let (samples, genes) = (&dataset.samples, dataset.cell.genes().len());
         let mut rows = vec![Vec::new(); genes];
         for (row, set) in samples.gene_sets().iter().enumerate() {
-            set.iter().for_each(|&gene| rows[gene as usize].push(row as u32));
+            for &gene in set {
+                rows[gene as usize].push(row as u32);
+            }
         }
         let mut parts = vec![None; samples.len()];
         if let Some(split) = &split {
@@ -263,7 +265,7 @@ impl Model {
         } else {
             let rows = run.split.rows(Part::Train).iter();
             let query = |&row: &u32| Some(samples.query(row as usize)).filter(|query| query.len() == 2);
-            rows.filter_map(query).map(|query| sorted(query)).collect()
+            rows.filter_map(query).map(sorted).collect()
         };
         let order = queries.first().map_or(0, |query| query.len() + 1);
         let pairs_once = if order == 2 { 2 } else { 1 };

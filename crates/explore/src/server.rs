@@ -6,6 +6,7 @@
 
 use crate::explorer::Explorer;
 use crate::query::Query;
+use crate::random;
 use crate::view::{self, Answer, Reply};
 use knockout_base::error::{Error, Result};
 use std::io::{self, Read as _, Write as _};
@@ -24,7 +25,7 @@ const MOST_HEADERS: usize = 64;
 /// Time that a client has to send its request: a browser opens connections that it may not need.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// Time that a client has to take its answer.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_mins(1);
 /// Pause between looks at the wish to end.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Random bytes of the token.
@@ -47,11 +48,8 @@ impl Server {
         };
         let listener = TcpListener::bind(address).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            Error::failure(format!("the system gave no random numbers for the token: {error}"))
-        })?;
-        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = random::digits::<TOKEN_BYTES>()
+            .ok_or_else(|| Error::failure("the system gave no random numbers for the token"))?;
         Ok(Self { listener, port, token })
     }
 
@@ -103,7 +101,7 @@ impl Server {
             match self.listener.accept() {
                 // A client that goes away is not a failure.
                 Ok((stream, _)) if !ends.load(Ordering::SeqCst) => {
-                    self.serve(stream, explorer).unwrap_or_default()
+                    self.serve(stream, explorer).unwrap_or_default();
                 }
                 Ok(_) => {}
                 // Too many open files, for instance: others may close some.
@@ -173,7 +171,7 @@ impl Server {
             return Err(Refusal::Host);
         }
         let is_own_origin = |origin: &&[u8]| origin.strip_prefix(b"http://").is_some_and(is_ours);
-        if !all("origin").iter().all(|origin| is_own_origin(origin)) {
+        if !all("origin").iter().all(is_own_origin) {
             return Err(Refusal::Host);
         }
         if !["GET", "HEAD"].contains(&method) {
@@ -280,7 +278,9 @@ fn write(stream: &mut TcpStream, answer: &Answer, is_head: bool) -> io::Result<(
         body.len()
     );
     if let Reply::Csv { name, .. } = reply {
-        head += &format!("Content-Disposition: attachment; filename=\"{name}.csv\"\r\n");
+        head += "Content-Disposition: attachment; filename=\"";
+        head += name;
+        head += ".csv\"\r\n";
     }
     if *status == 405 {
         head += "Allow: GET, HEAD\r\n";

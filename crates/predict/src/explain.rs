@@ -451,7 +451,7 @@ fn neighbours_of(cell: &Cell, gene: u32) -> Vec<u32> {
 }
 
 fn distinct(mut genes: Vec<u32>) -> Vec<u32> {
-    genes.sort();
+    genes.sort_unstable();
     genes.dedup();
     genes
 }

@@ -116,15 +116,12 @@ impl OpenRuns {
             };
             let mut run = OpenRun::open(description, state, &dataset, &split)?;
             folder.clone_into(&mut run.entry.folder);
-            match &mut opened {
-                Some(opened) => {
-                    opened.runs.push(run);
-                    opened.unpacked.extend(unpacked);
-                }
-                None => {
-                    let unpacked = unpacked.into_iter().collect();
-                    opened = Some(Self { runs: vec![run], dataset, dataset_folder, split, unpacked });
-                }
+            if let Some(opened) = &mut opened {
+                opened.runs.push(run);
+                opened.unpacked.extend(unpacked);
+            } else {
+                let unpacked = unpacked.into_iter().collect();
+                opened = Some(Self { runs: vec![run], dataset, dataset_folder, split, unpacked });
             }
         }
         opened.ok_or_else(|| nothing_to_predict("no run was named"))

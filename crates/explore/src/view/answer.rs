@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Source};
 use crate::query::address;
+use crate::random;
 use knockout_base::error::{Class, Error, chain};
 use knockout_predict::CsvTable;
 use knockout_report::page::{Block, Frame, FrameLink, Page, Section};
@@ -10,6 +11,9 @@ use std::io;
 
 /// The script of the application, behind that of every page.
 const SCRIPT: &str = include_str!("explore.js");
+
+/// Random bytes that name the script of a page.
+const NONCE_BYTES: usize = 12;
 
 /// An answer.
 #[derive(Debug, Clone)]
@@ -54,7 +58,8 @@ impl Answer {
         };
         let home =
             FrameLink { name: "knockout".to_owned(), address: "./".to_owned(), is_current: view.is_empty() };
-        let nonce = nonce();
+        // Without random numbers no script runs.
+        let nonce = random::digits::<NONCE_BYTES>().unwrap_or_default();
         let frame = Frame {
             links: std::iter::once(home).chain(VIEWS.iter().map(link)).collect(),
             search: "gene".to_owned(),
@@ -130,15 +135,6 @@ impl From<f64> for CsvCell {
 impl From<Option<f64>> for CsvCell {
     fn from(number: Option<f64>) -> Self {
         Self::Number(number)
-    }
-}
-
-/// Returns an unpredictable number; empty, so that no script runs, if the system has none.
-fn nonce() -> String {
-    let mut bytes = [0; 12];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        Err(_) => String::new(),
     }
 }
 

@@ -80,7 +80,8 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     page.sections.extend(
         gene_page(&document).sections.into_iter().filter(|section| section.id != "effects").map(
             |mut section| {
-                section.title = if section.id == "networks" { "Networks" } else { "Annotations" }.to_owned();
+                let title = if section.id == "networks" { "Networks" } else { "Annotations" };
+                title.clone_into(&mut section.title);
                 section
             },
         ),
@@ -225,8 +226,8 @@ fn partner_row(shown: &Shown<'_>, partner: &Partner) -> [Cell; 7] {
     // The column beside it has the score.
     let hit = HitDocument { measured: false, ..partner.hit.clone() };
     [
-        Cell::from(shown.model.name(partner.partner)).linked(shown.set_address(&partner.set)),
-        Cell::from(shown.model.systematic(partner.partner)).linked(shown.gene_address(partner.partner)),
+        Cell::from(shown.model.name(partner.gene)).linked(shown.set_address(&partner.set)),
+        Cell::from(shown.model.systematic(partner.gene)).linked(shown.gene_address(partner.gene)),
         Cell::number(score(predicted.mean), predicted.mean),
         interval(predicted).into(),
         partner.score.map_or_else(|| "–".into(), |value| Cell::number(score(value), value)),
@@ -352,7 +353,7 @@ fn neighbourhood(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Quer
         return section.with("It has no neighbour in these networks.");
     }
     let effects: BTreeMap<u32, f64> =
-        partners.list.iter().map(|partner| (partner.partner, partner.predicted.mean)).collect();
+        partners.list.iter().map(|partner| (partner.gene, partner.predicted.mean)).collect();
     let mean = if effects.is_empty() { 0.0 } else { effects.values().sum::<f64>() / effects.len() as f64 };
     let most = effects.values().map(|value| (value - mean).abs()).fold(0.0, f64::max);
     let drawn: Vec<u32> = found.iter().take(DRAWN).map(|&(other, _)| other).collect();
@@ -477,7 +478,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
         [
             hit.genes.join(" ").into(),
             hit.names.join(" ").into(),
-            shown.model.systematic(partner.partner).into(),
+            shown.model.systematic(partner.gene).into(),
             partner.predicted.mean.into(),
             partner.interval.map(|[low, _]| low).into(),
             partner.interval.map(|[_, high]| high).into(),

@@ -217,7 +217,7 @@ fn curve(ordered: &[&TestRecord], choices: &Choices) -> Chart {
     // Steps between points are not seen; the first and the last always are.
     let step = points.len().div_ceil(POINTS).max(1);
     let last = points.len().saturating_sub(1);
-    let kept = points.iter().enumerate().filter(|(index, _)| index % step == 0 || *index == last);
+    let kept = points.iter().enumerate().filter(|(index, _)| index.is_multiple_of(step) || *index == last);
     Chart {
         title: format!("Precision and recall of {} interactions beyond {}", choices.name(), choices.cut_off),
         across: "recall".to_owned(),
@@ -372,7 +372,7 @@ mod tests {
         // The 60 lowest predictions: every third is false.
         let record = |index: usize| TestRecord {
             prediction: index as f64,
-            score: if index < 60 && index % 3 != 0 { -1.0 } else { 0.0 },
+            score: if index < 60 && !index.is_multiple_of(3) { -1.0 } else { 0.0 },
             regime: if index == 0 { Regime::OneNew } else { Regime::Known },
             order: 2,
         };

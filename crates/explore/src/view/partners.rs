@@ -20,7 +20,8 @@ pub(super) struct Partner {
     /// Measured score.
     pub(super) score: Option<f64>,
     /// Row of the partner in the gene table.
-    pub(super) partner: u32,
+    #[serde(rename = "partner")]
+    pub(super) gene: u32,
     #[serde(skip)]
     pub(super) predicted: Predicted,
     #[serde(skip)]
@@ -72,12 +73,12 @@ impl Partners {
                 hit: document,
                 interval: predicted.half_width.map(|half| [predicted.mean - half, predicted.mean + half]),
                 score: row.map(|&row| scores[row as usize]),
-                partner,
+                gene: partner,
                 predicted,
                 set: hit.genes,
             });
         }
-        list.sort_by(|a, b| a.predicted.mean.total_cmp(&b.predicted.mean).then(a.partner.cmp(&b.partner)));
+        list.sort_by(|a, b| a.predicted.mean.total_cmp(&b.predicted.mean).then(a.gene.cmp(&b.gene)));
         Ok(Self { with, list, is_partial, order })
     }
 

@@ -63,12 +63,11 @@ impl RunsDocument {
                 best: run.best_pearson.and_then(finite),
                 points: run.lines.iter().map(point).collect(),
             };
-            match groups.iter_mut().find(|(first, _)| first.is_validated_like(run)) {
-                Some((_, group)) => group.runs.push(curve),
-                None => {
-                    let title = format!("{}, {}", run.dataset, run.split);
-                    groups.push((run, Group { title, runs: vec![curve] }));
-                }
+            if let Some((_, group)) = groups.iter_mut().find(|(first, _)| first.is_validated_like(run)) {
+                group.runs.push(curve);
+            } else {
+                let title = format!("{}, {}", run.dataset, run.split);
+                groups.push((run, Group { title, runs: vec![curve] }));
             }
         }
         let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
@@ -105,7 +104,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     if query.has("a") || query.has("b") {
         let mut page =
             trained_comparison_page(&TrainedComparison::of(find("a")?.clone(), find("b")?.clone()));
-        page.made_by = MADE_BY.to_owned();
+        MADE_BY.clone_into(&mut page.made_by);
         page.sections.insert(0, form);
         return Ok(page);
     }
@@ -183,7 +182,7 @@ pub(super) fn run_page(explorer: &Explorer, query: &Query) -> Result<Page, Probl
     let (run, opened) = opened.ok_or_else(|| Problem::missing("the run cannot be opened"))?;
     let _alone = (!shown.model.is_fast()).then(|| explorer.heavy());
     let mut page = TrainingReport::of_open(run, &opened.dataset, &opened.split, &|| ())?.page();
-    page.made_by = MADE_BY.to_owned();
+    MADE_BY.clone_into(&mut page.made_by);
     let links = [("genes", "gene"), ("hits", "hits"), ("all runs", "runs")];
     let links = links.map(|(text, view)| (text.to_owned(), address(view, &[("of", shown.label())])));
     page.sections.insert(0, Section::new("more", "").with(Block::Links(links.to_vec())));

@@ -53,7 +53,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         return Err(Problem::wrong(format!("the set names {name} twice; a set has every gene once")));
     }
     let mut page = explained(explorer, &shown, &set)?;
-    page.made_by = MADE_BY.to_owned();
+    MADE_BY.clone_into(&mut page.made_by);
     page.subtitle = format!("{dataset} · {}", shown.label());
     let links = set.iter().map(|&gene| (shown.model.name(gene).to_owned(), shown.gene_address(gene)));
     page.sections.insert(0, form.with(Block::Links(links.collect())));

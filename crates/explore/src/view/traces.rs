@@ -119,7 +119,7 @@ fn analyze(explorer: &Explorer, files: &[&PathBuf]) -> Result<Page, Problem> {
         page
     };
     page.warnings.extend(left_out);
-    page.made_by = MADE_BY.to_owned();
+    MADE_BY.clone_into(&mut page.made_by);
     Ok(page)
 }
 

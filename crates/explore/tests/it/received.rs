@@ -88,7 +88,9 @@ fn damaged_and_hostile_archives_are_refused() {
     let mut bytes = whole.clone();
     let places: Vec<usize> =
         (0..bytes.len() - name.len()).filter(|&at| bytes[at..].starts_with(name)).collect();
-    places.iter().for_each(|&at| bytes[at..at + name.len()].copy_from_slice(evil));
+    for at in places {
+        bytes[at..at + name.len()].copy_from_slice(evil);
+    }
     fs::write(&other, &bytes).unwrap();
     assert!(unpack(&other).is_err());
     assert!(!home.path().join("evil").exists());

@@ -125,7 +125,9 @@ fn a_thousand_random_requests_of_twenty_clients_are_answered() {
         };
         thread::scope(|scope| {
             let clients: Vec<_> = (0..20).map(|number| scope.spawn(move || work(number))).collect();
-            clients.into_iter().for_each(|client| client.join().unwrap());
+            for client in clients {
+                client.join().unwrap();
+            }
         });
     });
 }

@@ -58,9 +58,10 @@ fn hostile_names_stay_text_in_every_view() {
         dataset.samples.genes(row).iter().map(|&gene| &genes[gene as usize].systematic[..]).collect();
     served(&[home.path().to_owned()], |client| {
         let (first, set) = (&genes[0].systematic, names.join(","));
-        let escaped: String = HOSTILE.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped: Vec<String> = HOSTILE.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped = escaped.concat();
         for address in [
-            "".to_owned(),
+            String::new(),
             "gene".to_owned(),
             format!("gene?name={first}"),
             format!(

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 /// A gene whose standard name is an attack.
-pub const HOSTILE: &str = "</script><script>alert(1)</script>\"'&";
+pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script>\"'&";
 
 /// Writes a dataset and trains runs on it: a solved one, and a network for some epochs.
-pub fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let preset = synth::Config::preset("tiny").unwrap();
     let mut dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ()).unwrap();
@@ -39,7 +39,7 @@ fn with_hostile_name(cell: &Cell) -> Cell {
 }
 
 /// Trains a run on the dataset of the folder.
-pub fn train(home: &Path, model: &str, settings: &[&str], out: &str) {
+pub(crate) fn train(home: &Path, model: &str, settings: &[&str], out: &str) {
     let dataset = Arc::new(Dataset::open(&home.join("tiny")).unwrap());
     let config = Config::of(model, &dataset.cell, settings).unwrap();
     let context = RunContext::new(home.join("tiny"));
@@ -50,14 +50,14 @@ pub fn train(home: &Path, model: &str, settings: &[&str], out: &str) {
 
 /// An answer of the server.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
 /// Sends bytes to a port and reads the answer.
-pub fn send(port: u16, request: &[u8]) -> Answer {
+pub(crate) fn send(port: u16, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.write_all(request).unwrap();
     let mut bytes = Vec::new();
@@ -69,7 +69,7 @@ pub fn send(port: u16, request: &[u8]) -> Answer {
 }
 
 /// Runs the server of some folders while `test` runs.
-pub fn served(folders: &[PathBuf], test: impl FnOnce(&Client)) {
+pub(crate) fn served(folders: &[PathBuf], test: impl FnOnce(&Client)) {
     let (explorer, server) = (Explorer::open(folders, None).unwrap(), Server::bind(0).unwrap());
     let url = server.url();
     let token = url.rsplit('/').nth(1).unwrap().to_owned();
@@ -94,19 +94,19 @@ impl Drop for Ending<'_> {
 
 /// A client of a server.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub(crate) struct Client {
     pub port: u16,
     pub token: String,
 }
 
 impl Client {
     /// Asks for an address behind the token.
-    pub fn get(&self, address: &str) -> Answer {
+    pub(crate) fn get(&self, address: &str) -> Answer {
         self.request("GET", address, "")
     }
 
     /// Sends a request with more headers, each with its line end.
-    pub fn request(&self, method: &str, address: &str, headers: &str) -> Answer {
+    pub(crate) fn request(&self, method: &str, address: &str, headers: &str) -> Answer {
         let Self { port, token } = self;
         let host = format!("Host: 127.0.0.1:{port}\r\n");
         send(*port, format!("{method} /{token}/{address} HTTP/1.1\r\n{host}{headers}\r\n").as_bytes())
