@@ -46,6 +46,9 @@ _knockout() {
             knockout,explain)
                 cmd="knockout__subcmd__explain"
                 ;;
+            knockout,explore)
+                cmd="knockout__subcmd__explore"
+                ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
                 ;;
@@ -54,6 +57,9 @@ _knockout() {
                 ;;
             knockout,man)
                 cmd="knockout__subcmd__man"
+                ;;
+            knockout,pack)
+                cmd="knockout__subcmd__pack"
                 ;;
             knockout,predict)
                 cmd="knockout__subcmd__predict"
@@ -169,6 +175,9 @@ _knockout() {
             knockout__subcmd__help,explain)
                 cmd="knockout__subcmd__help__subcmd__explain"
                 ;;
+            knockout__subcmd__help,explore)
+                cmd="knockout__subcmd__help__subcmd__explore"
+                ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
                 ;;
@@ -177,6 +186,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help,man)
                 cmd="knockout__subcmd__help__subcmd__man"
+                ;;
+            knockout__subcmd__help,pack)
+                cmd="knockout__subcmd__help__subcmd__pack"
                 ;;
             knockout__subcmd__help,predict)
                 cmd="knockout__subcmd__help__subcmd__predict"
@@ -278,7 +290,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1187,8 +1199,34 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__explore)
+            opts="-q -v -h --data --port --no-open --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help)
-            opts="demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help"
+            opts="demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1467,6 +1505,20 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__explore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1496,6 +1548,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__pack)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1679,6 +1745,40 @@ _knockout() {
             fi
             case "${prev}" in
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__pack)
+            opts="-q -v -h --out --state --data --licence --force --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "best-pearson best-mse last" -- "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --licence)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

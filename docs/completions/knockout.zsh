@@ -525,6 +525,42 @@ last\:"The last one saved"))' \
 '*::genes -- The genes, by systematic or standard names:_default' \
 && ret=0
 ;;
+(pack)
+_arguments "${_arguments_options[@]}" : \
+'--out=[The file to write]:FILE:_files' \
+'--state=[Which state of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+best-mse\:"The least validation MSE"
+last\:"The last one saved"))' \
+'--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \
+'--licence=[Licence of the model and its data, for the card]:TEXT:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':run -- The run'\''s folder:_files' \
+&& ret=0
+;;
+(explore)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The dataset folder, if it is no longer where the runs were trained; its contents must be the same]:DIR:_files' \
+'--port=[Port on 127.0.0.1; by default a free one]:PORT:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
+'--no-open[Print the address without opening a browser]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::folders -- Folders of runs, datasets and traces, or single ones:_files' \
+&& ret=0
+;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
 '--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
@@ -985,6 +1021,14 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(pack)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(explore)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1086,6 +1130,8 @@ _knockout_commands() {
 'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, up to hundreds of millions' \
 'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
+'pack:Pack a run and its dataset into one file, to pass it on' \
+'explore:Look at genes, predictions, runs and traces in the browser' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
@@ -1285,6 +1331,11 @@ _knockout__subcmd__explain_commands() {
     local commands; commands=()
     _describe -t commands 'knockout explain commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__explore_commands] )) ||
+_knockout__subcmd__explore_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout explore commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
@@ -1297,6 +1348,8 @@ _knockout__subcmd__help_commands() {
 'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, up to hundreds of millions' \
 'explain:Explain one prediction\: networks, neighbours, genes, and measurements nearby' \
+'pack:Pack a run and its dataset into one file, to pass it on' \
+'explore:Look at genes, predictions, runs and traces in the browser' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
@@ -1416,6 +1469,11 @@ _knockout__subcmd__help__subcmd__explain_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help explain commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__explore_commands] )) ||
+_knockout__subcmd__help__subcmd__explore_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help explore commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -1430,6 +1488,11 @@ _knockout__subcmd__help__subcmd__logs_commands() {
 _knockout__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help man commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__pack_commands] )) ||
+_knockout__subcmd__help__subcmd__pack_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help pack commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__predict_commands] )) ||
 _knockout__subcmd__help__subcmd__predict_commands() {
@@ -1496,6 +1559,11 @@ _knockout__subcmd__logs_commands() {
 _knockout__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout man commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__pack_commands] )) ||
+_knockout__subcmd__pack_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout pack commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__predict_commands] )) ||
 _knockout__subcmd__predict_commands() {

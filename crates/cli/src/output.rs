@@ -18,6 +18,9 @@ pub(crate) enum OutputKind {
     Stacks,
     /// A trace. It may come from another program, so `--force` is always needed.
     Trace,
+    /// A packed model: `--force` is always needed, as it may be the only one.
+    #[cfg(feature = "lab")]
+    Model,
 }
 
 /// Whether a file that this program did not make may be replaced.
@@ -56,6 +59,8 @@ pub(crate) fn check(path: &Path, kind: OutputKind, inputs: &[&Path], force: Forc
     }
     refuse(match kind {
         OutputKind::Trace => "exists; add --force to replace it",
+        #[cfg(feature = "lab")]
+        OutputKind::Model => "exists; add --force to replace it",
         OutputKind::Page | OutputKind::Stacks => {
             "exists and is not an output of this kind that knockout made; add --force to replace it"
         }
@@ -104,6 +109,8 @@ fn is_of_kind(path: &Path, kind: OutputKind) -> bool {
             !whole.is_empty() && whole.lines().all(is_stack)
         }
         OutputKind::Trace => false,
+        #[cfg(feature = "lab")]
+        OutputKind::Model => false,
     }
 }
 

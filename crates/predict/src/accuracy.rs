@@ -108,7 +108,7 @@ fn test_predictions(opened: &OpenRuns) -> Result<Option<Vec<f64>>> {
         return Ok(Some(scores.mean));
     }
     let [run] = &opened.runs[..] else { return Ok(None) };
-    let kept = Predictions::load(&run.entry.folder.join(Predictions::file_name(Part::Test))).ok();
+    let kept = Predictions::load(&run.description().folder().join(Predictions::file_name(Part::Test))).ok();
     Ok(kept.filter(|kept| kept.rows == rows).map(|kept| kept.predictions))
 }
 

@@ -8,28 +8,31 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// A table that is written row by row: fields, then [`CsvTable::end_row`].
-pub(crate) struct CsvTable<W: Write>(::csv::Writer<W>);
+pub struct CsvTable<W: Write>(::csv::Writer<W>);
 
 impl<W: Write> CsvTable<W> {
-    pub(crate) fn new(out: W) -> Self {
+    /// Begins a table.
+    pub fn new(out: W) -> Self {
         Self(::csv::WriterBuilder::new().flexible(true).from_writer(out))
     }
 
     /// Appends a text, such as a name.
-    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
         Ok(self.0.write_field(safe(text).as_bytes())?)
     }
 
     /// Appends a number; nothing where there is none.
-    pub(crate) fn number(&mut self, number: Option<impl ToString>) -> io::Result<()> {
+    pub fn number(&mut self, number: Option<impl ToString>) -> io::Result<()> {
         Ok(self.0.write_field(number.map_or_else(String::new, |number| number.to_string()))?)
     }
 
-    pub(crate) fn end_row(&mut self) -> io::Result<()> {
+    /// Ends a row.
+    pub fn end_row(&mut self) -> io::Result<()> {
         Ok(self.0.write_record(None::<&[u8]>)?)
     }
 
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Writes what is left.
+    pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }

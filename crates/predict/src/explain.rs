@@ -5,6 +5,7 @@
 
 use crate::candidates::repeated_gene;
 use crate::{OpenRun, Scores};
+use hashbrown::HashMap;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Edge, GeneSets, Network, SelfLoops};
 use knockout_data::screen::{Dataset, Part, Split};
@@ -373,19 +374,13 @@ impl OpenRun {
         count: usize,
     ) -> Result<Vec<Nearby>> {
         let (samples, cell) = (&dataset.samples, &dataset.cell);
-        let around = |genes: &mut dyn Iterator<Item = u32>| -> BTreeSet<u32> {
-            genes
-                .flat_map(|gene| {
-                    cell.networks().iter().flat_map(move |network| {
-                        network
-                            .outgoing()
-                            .row(gene as usize)
-                            .iter()
-                            .chain(network.incoming().row(gene as usize))
-                            .copied()
-                    })
-                })
-                .collect()
+        let mut lists: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut around = |genes: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
+            let mut all = Vec::new();
+            for gene in genes {
+                all.extend_from_slice(lists.entry(gene).or_insert_with(|| neighbours_of(cell, gene)));
+            }
+            distinct(all)
         };
         let mut shared: Vec<(usize, usize)> = samples
             .gene_sets()
@@ -405,8 +400,9 @@ impl OpenRun {
                 let ours = around(&mut set.iter().copied().filter(|gene| !samples.genes(row).contains(gene)));
                 let theirs =
                     around(&mut samples.genes(row).iter().copied().filter(|gene| !set.contains(gene)));
-                let both = ours.intersection(&theirs).count() as f64;
-                let either = ours.union(&theirs).count() as f64;
+                let (count, other) = (ours.len(), theirs.len());
+                let either = distinct([ours, theirs].concat()).len();
+                let (both, either) = ((count + other - either) as f64, either as f64);
                 (shared, if either > 0.0 { both / either } else { 0.0 }, row)
             })
             .collect();
@@ -448,6 +444,21 @@ impl OpenRun {
         let same_side = (!rows.is_empty()).then(|| same as f64 / rows.len() as f64);
         Ok(Reliability { metrics: Metrics::of(&scores.mean, &measured), same_side })
     }
+}
+
+/// Returns the neighbours of a gene in all networks, ascending.
+fn neighbours_of(cell: &Cell, gene: u32) -> Vec<u32> {
+    let rows = cell
+        .networks()
+        .iter()
+        .flat_map(|network| [network.outgoing(), network.incoming()].map(|edges| edges.row(gene as usize)));
+    distinct(rows.flatten().copied().collect())
+}
+
+fn distinct(mut genes: Vec<u32>) -> Vec<u32> {
+    genes.sort_unstable();
+    genes.dedup();
+    genes
 }
 
 fn name_of(cell: &Cell, gene: u32) -> GeneName {

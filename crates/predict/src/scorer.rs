@@ -7,6 +7,7 @@
 
 use crate::RunEntry;
 use crate::candidates::nothing_to_predict;
+use crate::packed::{self, Unpacked};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, LabelStats, Part, Split};
@@ -80,6 +81,8 @@ pub struct OpenRuns {
     pub dataset_folder: PathBuf,
     /// The split of the first run.
     pub split: Arc<Split>,
+    /// Temporary folders of packed models.
+    unpacked: Vec<Unpacked>,
 }
 
 impl OpenRuns {
@@ -88,8 +91,11 @@ impl OpenRuns {
     pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self> {
         let mut opened: Option<Self> = None;
         for folder in folders {
-            let mut description = RunDescription::read(folder, &[] as &[&str], MODELS)?;
-            if let Some(data) = data {
+            let unpacked = if folder.is_file() { Some(packed::unpack(folder)?) } else { None };
+            let home = unpacked.as_ref().map_or_else(|| folder.clone(), Unpacked::run);
+            let data = unpacked.as_ref().map(Unpacked::dataset).or_else(|| data.map(Path::to_owned));
+            let mut description = RunDescription::read(&home, &[] as &[&str], MODELS)?;
+            if let Some(data) = &data {
                 description = description.with_dataset(data);
             }
             let (dataset, split, dataset_folder) = if let Some(first) = &opened {
@@ -102,14 +108,20 @@ impl OpenRuns {
                 let split = Arc::new(description.split_of(&first.dataset)?);
                 (Arc::clone(&first.dataset), split, first.dataset_folder.clone())
             } else {
-                let folder = description.dataset_folder()?.to_owned();
+                // The temporary folder of a packed model means nothing to a reader.
+                let named = if unpacked.is_some() { folder } else { description.dataset_folder()? };
+                let named = named.to_owned();
                 let (dataset, split) = description.open_dataset()?;
-                (dataset, split, folder)
+                (dataset, split, named)
             };
-            let run = OpenRun::open(description, state, &dataset, &split)?;
-            match &mut opened {
-                Some(opened) => opened.runs.push(run),
-                None => opened = Some(Self { runs: vec![run], dataset, dataset_folder, split }),
+            let mut run = OpenRun::open(description, state, &dataset, &split)?;
+            folder.clone_into(&mut run.entry.folder);
+            if let Some(opened) = &mut opened {
+                opened.runs.push(run);
+                opened.unpacked.extend(unpacked);
+            } else {
+                let unpacked = unpacked.into_iter().collect();
+                opened = Some(Self { runs: vec![run], dataset, dataset_folder, split, unpacked });
             }
         }
         opened.ok_or_else(|| nothing_to_predict("no run was named"))

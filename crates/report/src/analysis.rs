@@ -54,6 +54,11 @@ pub fn analysis_html(analysis: &Analysis) -> String {
     page(analysis).to_html()
 }
 
+/// Returns the page of an analysis.
+pub fn analysis_page(analysis: &Analysis) -> Page {
+    page(analysis)
+}
+
 fn page(analysis: &Analysis) -> Page {
     let title = match analysis.files.as_slice() {
         [only] => file_name(only).to_owned(),

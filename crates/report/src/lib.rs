@@ -45,7 +45,7 @@ mod run;
 mod sentence;
 pub mod units;
 
-pub use analysis::{analysis_html, analysis_text};
+pub use analysis::{analysis_html, analysis_page, analysis_text};
 pub use collapsed::collapsed;
 pub use compare::{compare_html, compare_text};
 pub use document::{analysis_json, compare_json, experiment_json, run_compare_json, run_json};

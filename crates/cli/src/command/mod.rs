@@ -18,10 +18,14 @@ pub(crate) mod evaluate;
 pub(crate) mod experiment;
 #[cfg(feature = "lab")]
 pub(crate) mod explain;
+#[cfg(feature = "lab")]
+pub(crate) mod explore;
 pub(crate) mod logs;
 pub(crate) mod man;
 #[cfg(feature = "lab")]
 pub(crate) mod overrides;
+#[cfg(feature = "lab")]
+pub(crate) mod pack;
 #[cfg(feature = "lab")]
 pub(crate) mod predict;
 #[cfg(feature = "lab")]
@@ -72,6 +76,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Explain(explain::ExplainArgs),
     #[cfg(feature = "lab")]
+    Pack(pack::PackArgs),
+    #[cfg(feature = "lab")]
+    Explore(explore::ExploreArgs),
+    #[cfg(feature = "lab")]
     Profile(profile::ProfileArgs),
     #[cfg(feature = "lab")]
     Experiment(experiment::ExperimentArgs),
@@ -107,6 +115,10 @@ pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {
         Command::Predict(args) => predict::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Explain(args) => explain::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Pack(args) => pack::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Explore(args) => explore::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Profile(args) => profile::run(&args, ui),
         #[cfg(feature = "lab")]

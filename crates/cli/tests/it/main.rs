@@ -32,5 +32,6 @@ mod snapshots;
 mod support;
 mod symbolic_links;
 mod trust;
+mod tutorial;
 mod usage;
 mod written_before;

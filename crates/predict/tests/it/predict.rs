@@ -44,7 +44,12 @@ impl TrainedRuns {
                 "batch=50".to_owned(),
             ];
             let config = Config::defaults(entry, &dataset.cell).unwrap();
-            let config = if *name == "dango" { config.with(&keys) } else { config.with(&keys[..2]) };
+            let used = match *name {
+                "dango" => &keys[..],
+                _ if entry.is_solved => &keys[..1],
+                _ => &keys[..2],
+            };
+            let config = config.with(used);
             let path = folder.path().join(format!("{name}-{seed}"));
             let run =
                 Run::create(&path, Arc::clone(&dataset), config.unwrap(), &RunContext::new(&data)).unwrap();
@@ -358,4 +363,27 @@ fn a_folder_of_something_else_is_left_alone() {
     let genes = opened.dataset.cell.genes();
     let error = predict(&folder, &one, &opened.scorer(), genes, (0, 0), &never()).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{} is damaged", block.display())), "{error}");
+}
+
+#[test]
+fn a_solved_run_has_one_state_under_every_name() {
+    let home = TrainedRuns::new(&[("stack", 0), ("dango", 0)]);
+    let [solved, trained] = &home.runs[..] else { panic!("two runs") };
+    let names = fs::read_dir(solved.join("checkpoints")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["last-000001"]);
+    let hash =
+        |state| OpenRuns::open(std::slice::from_ref(solved), state, None).unwrap().runs.remove(0).entry;
+    let best = hash(None);
+    assert_eq!(best.state, "best-pearson");
+    for slot in [Slot::Last, Slot::BestPearson, Slot::BestMse] {
+        let entry = hash(Some(slot));
+        assert_eq!((&entry.state[..], &entry.weights_hash), (slot.name(), &best.weights_hash));
+    }
+    // A network that has not ended an epoch has no best state, and none is made up.
+    for folder in ["best-pearson-000001", "best-mse-000001"] {
+        fs::remove_dir_all(trained.join("checkpoints").join(folder)).ok();
+    }
+    let open = |state| OpenRuns::open(std::slice::from_ref(trained), state, None);
+    assert_eq!(open(None).unwrap().runs[0].entry.state, "last");
+    assert!(open(Some(Slot::BestMse)).is_err());
 }

@@ -19,8 +19,12 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
         explanation.prediction,
         measured.unwrap_or_default()
     );
-    let drawing = Section::new("neighbourhood", "The set and its neighbours").only(Medium::Html);
-    let mut sections = vec![drawing.with(diagram(explanation))];
+    let mut sections = Vec::new();
+    // Without neighbours and edges there is nothing to draw: a solved model leaves none out.
+    if !explanation.neighbours.is_empty() || !explanation.edges.is_empty() {
+        let drawing = Section::new("neighbourhood", "The set and its neighbours").only(Medium::Html);
+        sections.push(drawing.with(diagram(explanation)));
+    }
     sections.extend(tables(explanation));
     sections.extend(lines("reliability", remarks(explanation)));
     Page {
@@ -40,6 +44,7 @@ fn diagram(explanation: &Explanation) -> Diagram {
     let node = |(at, gene): (usize, &&GeneName)| DiagramNode {
         name: gene.name.clone(),
         is_deleted: at < explanation.genes.len(),
+        ..DiagramNode::default()
     };
     let edges = explanation.edges.iter();
     Diagram {
@@ -47,6 +52,7 @@ fn diagram(explanation: &Explanation) -> Diagram {
         edges: edges
             .filter_map(|edge| Some((position(edge.source)?, position(edge.target)?, edge.networks)))
             .collect(),
+        ..Diagram::default()
     }
 }
 

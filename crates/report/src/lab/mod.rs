@@ -27,7 +27,9 @@ pub use demo::{DemoDocument, demo_page};
 pub use evaluation::{EvaluationDocument, EvaluationPictures, PriorKnowledge, evaluation_page};
 pub use explanation::explanation_page;
 pub use import::{import_page, import_remarks};
-pub use prediction::{PredictedSets, PredictionDocument, hits_page, predicted_sets_page, prediction_page};
+pub use prediction::{
+    HitDocument, PredictedSets, PredictionDocument, hits_page, predicted_sets_page, prediction_page,
+};
 pub use runs::{RunsDocument, TrainedComparison, Unreadable, runs_page, trained_comparison_page};
 pub use sweep::{SweepDocument, sweep_page};
 pub use training::{TrainingDocument, TrainingReport, loss_parts};

@@ -81,7 +81,8 @@ pub struct HitDocument {
 }
 
 impl HitDocument {
-    fn of(hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> Self {
+    /// Describes a hit.
+    pub fn of(hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> Self {
         let note = notes.note(hit);
         let name = |gene: u32| genes.genes()[gene as usize].name().to_owned();
         let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
@@ -100,7 +101,7 @@ impl HitDocument {
     }
 
     /// Returns what to consider before the set is tested.
-    fn flags(&self) -> String {
+    pub fn flags(&self) -> String {
         let mut flags = Vec::new();
         flags.extend(self.measured.then(|| "measured".to_owned()));
         let essential = self.essential.iter().flatten().map(String::as_str).collect::<Vec<_>>();

@@ -5,18 +5,20 @@
 
 use super::markup::escape;
 use super::table::{Bar, ColumnKind, Mark};
-use super::{Card, Column, Medium, Page, Section, SectionItem, Table, TableCell};
+use super::{Card, Column, Frame, Medium, Page, Section, SectionItem, Table, TableCell};
 use std::fmt::Write as _;
 
 const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("charts.css")];
-/// The script's parts; the first defines what the others use, the last begins.
+/// The script's parts; the first defines what the others use.
 const SCRIPT: [&str; 5] = [
     include_str!("script/base.js"),
     include_str!("script/tables.js"),
     include_str!("script/pictures.js"),
     include_str!("script/timeline.js"),
-    include_str!("script/start.js"),
+    include_str!("script/export.js"),
 ];
+/// The script's end, which begins.
+const START: &str = include_str!("script/start.js");
 /// Tables with more rows can be searched.
 const SEARCHED: usize = 8;
 /// Pages with more sections have a list of them.
@@ -25,6 +27,15 @@ const LISTED: usize = 9;
 impl Page {
     /// Renders the page as HTML.
     pub fn to_html(&self) -> String {
+        self.render(&Frame::default())
+    }
+
+    /// Renders the page as HTML inside an application.
+    pub fn to_html_in(&self, frame: &Frame) -> String {
+        self.render(frame)
+    }
+
+    fn render(&self, frame: &Frame) -> String {
         let title = escape(&self.title);
         let maker: Vec<&str> = self.made_by.split(' ').take(2).collect();
         let mut out = String::with_capacity(1 << 17);
@@ -34,9 +45,10 @@ impl Page {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – {}</title>\n<style>{}</style>\n</head>\n\
-             <body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
+             <body>\n{}<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
             escape(&maker.join(" ")),
             STYLE.concat(),
+            frame.navigation(),
             escape(&self.subtitle)
         )
         .ok();
@@ -87,8 +99,10 @@ impl Page {
         // In a function of its own, so that its names do not meet those of the document's elements.
         write!(
             out,
-            "<script>(function () {{\n'use strict';\n{}}})();\n</script>\n</body>\n</html>\n",
-            SCRIPT.concat()
+            "<script{}>(function () {{\n'use strict';\n{}{}{START}}})();\n</script>\n</body>\n</html>\n",
+            frame.nonce_attribute(),
+            SCRIPT.concat(),
+            frame.script
         )
         .ok();
         out
@@ -162,6 +176,8 @@ fn draw_section(out: &mut String, section: &Section) {
             SectionItem::Table(table) => draw_table(out, table),
             SectionItem::Diagram(diagram) => diagram.draw(out),
             SectionItem::HeatMap(map) => map.draw(out),
+            SectionItem::Strip(strip) => strip.draw(out),
+            SectionItem::Form(form) => form.draw(out),
             SectionItem::Interactive(picture) => {
                 writeln!(
                     out,
@@ -259,7 +275,10 @@ fn draw_cell(out: &mut String, cell: &TableCell, column: &Column) {
     if let Some(colour) = &cell.colour {
         write!(out, "<i class=\"dot\" style=\"background:{colour}\"></i>").ok();
     }
-    let text = escape(&cell.text);
+    let mut text = escape(&cell.text);
+    if let Some(link) = &cell.link {
+        text = format!("<a href=\"{}\">{text}</a>", escape(link));
+    }
     match cell.mark {
         None => write!(out, "{text}"),
         Some(Mark::Strong) => write!(out, "<b>{text}</b>"),
@@ -298,7 +317,8 @@ fn draw_bar(out: &mut String, bar: &Bar) {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Chart, Diagram, DiagramNode, Fact, HeatMap, Interactive, Plot, Scale, Scatter, Series,
+        Chart, Diagram, DiagramNode, Fact, Field, Form, FrameLink, HeatMap, Interactive, Plot, Scale,
+        Scatter, Series, Strip, StripMark, StripRow,
     };
     use super::*;
 
@@ -312,10 +332,27 @@ mod tests {
             .with_rows([[TableCell::from(HOSTILE).marked(Some(Mark::Bad)), Bar::of(0.5, "red").into()]]);
         let diagram = Diagram {
             nodes: vec![
-                DiagramNode { name: text(), is_deleted: true },
-                DiagramNode { name: text(), is_deleted: false },
+                DiagramNode { name: text(), is_deleted: true, ..DiagramNode::default() },
+                DiagramNode { name: text(), link: text(), colour: text(), ..DiagramNode::default() },
             ],
             edges: vec![(0, 1, 3), (0, 9, 1)],
+            ..Diagram::default()
+        };
+        let mark = StripMark { value: 0.5, text: text(), link: text() };
+        let strip = Strip {
+            across: text(),
+            rows: vec![StripRow { name: text(), values: vec![0.1, f64::NAN], marks: vec![mark] }],
+        };
+        let choices = vec![(text(), text())];
+        let form = Form {
+            action: text(),
+            hidden: vec![(text(), text())],
+            fields: vec![
+                Field::Text { name: text(), label: text(), value: text(), suggestions: text() },
+                Field::Choice { name: text(), label: text(), choices, chosen: text() },
+                Field::Switch { name: text(), label: text(), value: text(), is_on: true },
+            ],
+            submit: text(),
         };
         Page {
             title: text(),
@@ -333,6 +370,8 @@ mod tests {
                     .with(SectionItem::Links(vec![(text(), text())]))
                     .with(table)
                     .with(diagram)
+                    .with(strip)
+                    .with(form)
                     .with(HeatMap {
                         caption: text(),
                         rows: vec![text()],
@@ -375,6 +414,21 @@ mod tests {
         assert!(!html.contains("alert(1)</script>"), "no script element ends early");
         assert_eq!((html.matches("<script").count(), html.matches("</style>").count()), (2, 1));
         assert!(!html.contains("NaN") && !html.contains("inf\""));
+    }
+
+    #[test]
+    fn hostile_names_stay_text_inside_an_application() {
+        let text = || HOSTILE.to_owned();
+        let frame = Frame {
+            links: vec![FrameLink { name: text(), address: text(), is_current: true }],
+            search: text(),
+            nonce: "n0nce".to_owned(),
+            script: "const mine = 1;",
+        };
+        let html = page().to_html_in(&frame);
+        assert!(!html.contains("alert(1)</script>"), "no script element ends early");
+        assert_eq!((html.matches("<script").count(), html.matches("</style>").count()), (2, 1));
+        assert!(html.contains("<script nonce=\"n0nce\">") && html.contains("const mine = 1;"));
     }
 
     #[test]

@@ -30,7 +30,11 @@ impl Page {
                         list(&mut out, &links.iter().map(link).collect::<Vec<_>>());
                     }
                     SectionItem::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
-                    SectionItem::Diagram(_) | SectionItem::HeatMap(_) | SectionItem::Interactive(_) => {}
+                    SectionItem::Diagram(_)
+                    | SectionItem::HeatMap(_)
+                    | SectionItem::Strip(_)
+                    | SectionItem::Form(_)
+                    | SectionItem::Interactive(_) => {}
                 }
             }
         }

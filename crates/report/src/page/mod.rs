@@ -4,6 +4,8 @@
 //! depends on traces, runs or models. Documents of `--json` are the findings themselves, not pages.
 
 mod chart;
+mod form;
+mod frame;
 mod html;
 mod markdown;
 mod markup;
@@ -11,7 +13,11 @@ mod palette;
 mod table;
 mod text;
 
-pub use chart::{Chart, Diagram, DiagramNode, HeatMap, Plot, Scale, Scatter, Series};
+pub use chart::{
+    Chart, Diagram, DiagramNode, HeatMap, Plot, Scale, Scatter, Series, Strip, StripMark, StripRow,
+};
+pub use form::{Field, Form};
+pub use frame::{Frame, FrameLink};
 pub use markdown::markdown_cell;
 pub use palette::colour;
 #[cfg(all(test, feature = "lab"))]
@@ -153,6 +159,10 @@ pub enum SectionItem {
     Diagram(Diagram),
     /// Shaded cells.
     HeatMap(HeatMap),
+    /// Rows of values along one axis.
+    Strip(Strip),
+    /// Choices that lead to another view; in HTML only.
+    Form(Form),
     /// A picture that the script of the page draws.
     Interactive(Interactive),
 }
@@ -201,6 +211,18 @@ impl From<Diagram> for SectionItem {
 impl From<HeatMap> for SectionItem {
     fn from(map: HeatMap) -> Self {
         Self::HeatMap(map)
+    }
+}
+
+impl From<Strip> for SectionItem {
+    fn from(strip: Strip) -> Self {
+        Self::Strip(strip)
+    }
+}
+
+impl From<Form> for SectionItem {
+    fn from(form: Form) -> Self {
+        Self::Form(form)
     }
 }
 

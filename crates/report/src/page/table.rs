@@ -96,6 +96,8 @@ pub struct TableCell {
     pub colour: Option<String>,
     /// Bar, in a column of bars.
     pub bar: Option<Bar>,
+    /// Address that the text leads to, relative to the page.
+    pub link: Option<String>,
 }
 
 /// Emphasis of a cell.
@@ -150,6 +152,13 @@ impl TableCell {
     /// Returns a cell with a coloured dot before its text.
     pub fn coloured(text: impl Into<String>, colour: impl Into<String>) -> Self {
         Self { colour: Some(colour.into()), text: text.into(), ..Self::default() }
+    }
+
+    /// Lets the text lead to an address, relative to the page.
+    #[must_use]
+    pub fn linked(mut self, address: impl Into<String>) -> Self {
+        self.link = Some(address.into());
+        self
     }
 
     /// Emphasises the cell.

@@ -70,7 +70,11 @@ impl Section {
                     out.push_str(&table.to_indented_text(indent));
                     None
                 }
-                SectionItem::Diagram(_) | SectionItem::HeatMap(_) | SectionItem::Interactive(_) => None,
+                SectionItem::Diagram(_)
+                | SectionItem::HeatMap(_)
+                | SectionItem::Strip(_)
+                | SectionItem::Form(_)
+                | SectionItem::Interactive(_) => None,
             };
         }
     }

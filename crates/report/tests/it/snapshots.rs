@@ -123,8 +123,10 @@ fn page_of_training() {
 
 #[test]
 fn page_of_predictions() {
-    let node = |name: &str, is_deleted| DiagramNode { name: name.to_owned(), is_deleted };
-    let diagram = Diagram { nodes: vec![node("ARO4", true), node("ARO3", false)], edges: vec![(0, 1, 2)] };
+    let node =
+        |name: &str, is_deleted| DiagramNode { name: name.to_owned(), is_deleted, ..DiagramNode::default() };
+    let nodes = vec![node("ARO4", true), node("ARO3", false)];
+    let diagram = Diagram { nodes, edges: vec![(0, 1, 2)], ..Diagram::default() };
     let hits = Table::new([Column::text("genes")]).with_rows(vec![["ARO3 ARO4"]; 13]);
     let page = Page {
         title: "hits".to_owned(),

@@ -5,6 +5,7 @@ use super::{Checkpoint, Contents};
 use crate::context::at;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
+use knockout_models::MODELS;
 use std::path::PathBuf;
 
 /// End of the name of a checkpoint that is being removed.
@@ -133,15 +134,17 @@ impl Checkpoints {
     }
 
     /// Loads the newest of a slot; by default that of the best Pearson, or the last if no epoch has ended (best states belong
-    /// to the ends of epochs). `None` if there is none.
+    /// to the ends of epochs). `None` if there is none. The only state of a solved model is the last and the best.
     pub fn choose(&self, wanted: Option<Slot>) -> Result<Option<(Slot, PathBuf, Checkpoint)>> {
-        let slots = wanted.map_or(vec![Slot::BestPearson, Slot::Last], |slot| vec![slot]);
-        for slot in slots {
-            if let Some((path, checkpoint)) = self.newest(slot)? {
-                return Ok(Some((slot, path, checkpoint)));
-            }
+        let best = wanted.unwrap_or(Slot::BestPearson);
+        if let Some((path, checkpoint)) = self.newest(best)? {
+            return Ok(Some((best, path, checkpoint)));
         }
-        Ok(None)
+        let last = self.newest(Slot::Last)?.map(|(path, checkpoint)| {
+            let slot = if is_solved(&checkpoint) { best } else { Slot::Last };
+            (slot, path, checkpoint)
+        });
+        Ok(last.filter(|(slot, ..)| wanted.is_none_or(|wanted| wanted == *slot)))
     }
 
     /// Counts and names of the folders of a slot, newest first.
@@ -158,4 +161,10 @@ impl Checkpoints {
         // Checkpoints have names of plain text.
         Ok(entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
     }
+}
+
+/// Whether a checkpoint is that of a solved model.
+fn is_solved(checkpoint: &Checkpoint) -> bool {
+    let name = &checkpoint.state.identity.model;
+    MODELS.iter().any(|entry| entry.is_solved && entry.name == name)
 }

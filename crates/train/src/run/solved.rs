@@ -361,12 +361,9 @@ impl SolverRun {
         Ok(Solved { line, choices, saved, validation: Some(validation) })
     }
 
-    /// Writes the checkpoints, and removes those of solving.
+    /// Writes the checkpoint, and removes those of solving. The only state is the last and the best.
     fn save(&self, checkpoints: &Checkpoints, weights: &[TensorRef<'_>], state: &State) -> Result<Saved> {
         let contents = Contents { weights, first_moments: &[], second_moments: &[], buffers: &[], state };
-        // Last at the end: where it is, all are.
-        checkpoints.save(Slot::BestPearson, &contents)?;
-        checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
         // No longer needed; a failed removal only costs disk space.
         self.folder().remove(SOLVING).ok();

@@ -11,6 +11,8 @@ pub struct Diagram {
     pub nodes: Vec<DiagramNode>,
     /// Indices of the two nodes, and the number of networks that have the edge.
     pub edges: Vec<(usize, usize, usize)>,
+    /// Sentence below the drawing; empty for that of deleted genes.
+    pub caption: String,
 }
 
 /// A node.
@@ -20,6 +22,10 @@ pub struct DiagramNode {
     pub name: String,
     /// Whether the gene is deleted.
     pub is_deleted: bool,
+    /// Colour of the node; empty for that of its kind.
+    pub colour: String,
+    /// Address that the node leads to, relative to the page; empty for none.
+    pub link: String,
 }
 
 impl Diagram {
@@ -54,18 +60,30 @@ impl Diagram {
         }
         for (node, (x, y)) in self.nodes.iter().zip(&points) {
             let class = if node.is_deleted { "deleted" } else { "gene" };
-            writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>").ok();
+            let colour = if node.colour.is_empty() {
+                String::new()
+            } else {
+                format!(" style=\"fill:{}\"", escape(&node.colour))
+            };
+            writeln!(out, "<circle class=\"{class}\"{colour} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>").ok();
         }
         // Names last, so that no line crosses them, and on the side that edges do not leave to.
         for (node, (x, y)) in self.nodes.iter().zip(&points) {
             let y = y + if *y > SIDE / 2.0 + 1.0 { 20.0 } else { -10.0 };
             let name = escape(&node.name);
-            writeln!(
-                out,
+            let text = format!(
                 "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{name}</text>"
-            )
-            .ok();
+            );
+            if node.link.is_empty() {
+                writeln!(out, "{text}").ok();
+            } else {
+                writeln!(out, "<a href=\"{}\">{text}</a>", escape(&node.link)).ok();
+            }
         }
-        out.push_str("</svg>\n<p class=\"soft\">Red: deleted genes. Thicker lines: more networks.</p>\n");
+        let caption = match &self.caption[..] {
+            "" => "Red: deleted genes. Thicker lines: more networks.",
+            caption => caption,
+        };
+        writeln!(out, "</svg>\n<p class=\"soft\">{}</p>", escape(caption)).ok();
     }
 }

@@ -6,9 +6,11 @@ mod diagram;
 mod heat;
 mod labels;
 mod scatter;
+mod strip;
 
 pub use diagram::{Diagram, DiagramNode};
 pub use heat::HeatMap;
+pub use strip::{Strip, StripMark, StripRow};
 
 /// A chart with a heading of its own.
 #[derive(Debug, Clone, PartialEq)]

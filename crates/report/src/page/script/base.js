@@ -1,6 +1,8 @@
 // Elements, figures, canvases and the tip under the pointer. Times are microseconds.
 const tip = document.getElementById('tip');
 const redraws = [];
+// Drawing functions of pictures by their kind.
+const kinds = {};
 
 function time(us) {
   const m = Math.abs(us);

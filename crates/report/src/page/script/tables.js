@@ -7,6 +7,14 @@ function enhance(box) {
   const more = make('button', { type: 'button', text: 'show all ' + number(rows.length) });
   more.addEventListener('click', () => { state.all = true; draw(); });
   if (rows.length > limit) box.append(make('div', { class: 'tools' }, more));
+  if (rows.length > 2) {
+    const csv = make('button', { type: 'button', text: 'CSV', 'aria-label': 'keep the table as CSV' });
+    csv.addEventListener('click', () => {
+      const lines = [heads, ...rows.map((row) => [...row.cells])].map((cells) => cells.filter((c) => !c.classList.contains('bars')).map(csvCell).join(','));
+      keep(fileName(table) + '.csv', 'text/csv', lines.join('\n') + '\n');
+    });
+    box.append(make('div', { class: 'files' }, csv));
+  }
   const value = (row) => { const c = row.cells[state.by]; return c.dataset.value == null ? (c.classList.contains('num') ? -Infinity : c.textContent) : Number(c.dataset.value); };
   function draw() {
     const words = search ? search.value.toLowerCase().split(/\s+/).filter(Boolean) : [];

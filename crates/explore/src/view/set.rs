@@ -1,0 +1,97 @@
+//! One set of genes: its prediction, what contributes, and the nearest measurements.
+
+use super::answer::Problem;
+use super::shared::{MADE_BY, Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
+use crate::explorer::Explorer;
+use crate::model::sorted;
+use crate::query::Query;
+use knockout_data::cell::{Deletion, GeneId, GeneSets};
+use knockout_data::screen::Regime;
+use knockout_predict::explain::Detail;
+use knockout_predict::{Hit, HitNotes};
+use knockout_report::lab::{DeletionDocument, HitDocument, deletion_page, explanation_page};
+use knockout_report::page::{Fact, Field, Form, Page, Section, SectionItem};
+
+/// Genes of a set at most, as `explain` has it.
+const MOST_GENES: usize = 6;
+/// Neighbours that are left out in turn.
+const NEIGHBOURS: usize = 8;
+/// Nearest samples that are listed.
+const NEAREST: usize = 12;
+
+pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
+    let shown = Shown::of(explorer, query)?;
+    let text = query.all("genes").collect::<Vec<_>>().join(",");
+    let form = Section::new("choose", "").with(Form {
+        action: "set".to_owned(),
+        fields: vec![
+            Field::Text {
+                name: "genes".to_owned(),
+                label: "genes".to_owned(),
+                value: text.clone(),
+                suggestions: "genes".to_owned(),
+            },
+            source_field(explorer, shown.label()),
+        ],
+        submit: "explain".to_owned(),
+        ..Form::default()
+    });
+    let names: Vec<&str> = text.split([',', ' ', '\t']).filter(|name| !name.is_empty()).collect();
+    let dataset = &shown.model.dataset().manifest.name;
+    if names.is_empty() {
+        let mut page = empty_page("A pair or triple", format!("{dataset} · {}", shown.label()));
+        page.sections = vec![form.with("Name two or three genes, with commas between them.")];
+        return Ok(page);
+    }
+    if names.len() > MOST_GENES {
+        return Err(Problem::wrong(format!("{} genes are too many; name at most {MOST_GENES}", names.len())));
+    }
+    let genes = names.iter().map(|name| shown.gene(name)).collect::<Result<Vec<u32>, Problem>>()?;
+    let set = sorted(&genes);
+    if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
+        let name = shown.model.systematic(pair[0]);
+        return Err(Problem::wrong(format!("the set names {name} twice; a set has every gene once")));
+    }
+    let mut page = explained(explorer, &shown, &set)?;
+    MADE_BY.clone_into(&mut page.made_by);
+    page.subtitle = format!("{dataset} · {}", shown.label());
+    let links = set.iter().map(|&gene| (shown.model.name(gene).to_owned(), shown.gene_address(gene)));
+    page.sections.insert(0, form.with(SectionItem::Links(links.collect())));
+    Ok(page)
+}
+
+fn explained(explorer: &Explorer, shown: &Shown<'_>, set: &[u32]) -> Result<Page, Problem> {
+    let model = &shown.model;
+    let Some(run) = model.run().and_then(|opened| Some((opened.runs.first()?, opened))) else {
+        let genes: Vec<GeneId> = set.iter().map(|&gene| GeneId(gene)).collect();
+        return Ok(deletion_page(&DeletionDocument::of(model.dataset(), &Deletion::new(&genes)?)));
+    };
+    let (run, opened) = run;
+    let sets: GeneSets = [set].into_iter().collect();
+    let detail = Detail { neighbours: NEIGHBOURS, nearest: NEAREST };
+    let explanation = {
+        // Networks are left out one at a time, each with a forward pass of its own.
+        let _alone = (!model.is_fast() || run.predictor().model().is_some()).then(|| explorer.heavy());
+        run.explain(set, model.dataset(), &opened.split, detail, &|| ())?
+    };
+    let mut page = explanation_page(&explanation, shown.label());
+    let predicted = model.predict(&sets)?.unwrap_or_default().into_iter().next();
+    let hit = Hit { number: 0, genes: set.to_vec(), prediction: explanation.prediction, sd: explanation.sd };
+    let notes = HitNotes::new(model.dataset(), Some(&opened.split), [&hit]);
+    let document = HitDocument::of(&hit, model.genes(), &notes);
+    page.facts = vec![
+        Fact::new("predicted", score(explanation.prediction)),
+        Fact::new("95 % interval of a measurement", or_dash(predicted.as_ref().map(interval))),
+        Fact::new("measured", or_dash(explanation.measured.map(|measured| score(measured.score)))),
+        Fact::new("regime", document.regime.map_or("unknown", Regime::title)),
+    ];
+    // The score is among the facts.
+    let flags = HitDocument { measured: false, ..document.clone() }.flags();
+    page.warnings.extend((!flags.is_empty()).then(|| format!("Before a test, consider: {flags}.")));
+    if !model.trained_orders().contains(&set.len()) {
+        page.warnings
+            .push(format!("No training sample has {} genes: this prediction extrapolates.", set.len()));
+    }
+    page.findings.push(accuracy_sentence(model, set.len(), document.regime));
+    Ok(page)
+}

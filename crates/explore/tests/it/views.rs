@@ -1,0 +1,154 @@
+//! The content of the views, and wrong choices.
+
+use crate::support::{Client, HOSTILE, folder, served};
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::Dataset;
+use knockout_predict::scorer::OpenRuns;
+use knockout_predict::{Scorer as _, Scores};
+use serde_json::Value;
+
+fn json(client: &Client, address: &str) -> Value {
+    let answer = client.get(address);
+    assert_eq!(answer.status, 200, "{address}: {}", answer.body);
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+#[test]
+fn partners_are_predicted_as_predict_does_and_filters_leave_some_out() {
+    let home = folder();
+    let opened = OpenRuns::open(&[home.path().join("runs/stack-0")], None, None).unwrap();
+    let genes = opened.dataset.cell.genes().genes();
+    // A gene and a partner with which it was measured.
+    let set = opened.dataset.samples.genes(0).to_vec();
+    let (name, with) = (&genes[set[0] as usize].systematic, &genes[set[1] as usize].systematic);
+    served(&[home.path().to_owned()], |client| {
+        let document = json(client, &format!("gene.json?of=runs/stack-0&name={name}&with={with}"));
+        let partners = document["partners"].as_array().unwrap();
+        assert_eq!(partners.len(), genes.len() - 2);
+        let index = |name: &Value| opened.dataset.cell.genes().find(name.as_str().unwrap()).unwrap().0;
+        let sets: Vec<Vec<u32>> = partners
+            .iter()
+            .map(|partner| partner["genes"].as_array().unwrap().iter().map(index).collect())
+            .collect();
+        let batch: GeneSets = sets.iter().map(Vec::as_slice).collect();
+        let mut scores = Scores::default();
+        opened.scorer().score(batch.view(), &mut scores).unwrap();
+        for (partner, expected) in partners.iter().zip(&scores.mean) {
+            assert_eq!(partner["prediction"].as_f64(), Some(*expected));
+        }
+        let of_set = sets.iter().position(|other| *other == set).map(|index| &partners[index]).unwrap();
+        assert_eq!(of_set["score"].as_f64(), Some(opened.dataset.samples.scores()[0]));
+        assert!(of_set["measured"] == true && of_set["interval"][0].as_f64() < of_set["prediction"].as_f64());
+        let left = json(client, &format!("gene.json?of=runs/stack-0&name={name}&with={with}&measured=hide"));
+        let measured = partners.iter().filter(|partner| partner["measured"] == true).count();
+        assert_eq!(left["partners"].as_array().unwrap().len(), partners.len() - measured);
+        let table = client.get(&format!("partners.csv?of=runs/stack-0&name={name}&with={with}"));
+        assert_eq!(table.body.lines().count(), partners.len() + 1);
+        assert!(table.head.contains("filename=\"partners.csv\""), "{}", table.head);
+    });
+}
+
+#[test]
+fn hostile_names_stay_text_in_every_view() {
+    let home = folder();
+    let dataset = Dataset::open(&home.path().join("tiny")).unwrap();
+    let genes = dataset.cell.genes().genes();
+    let row = (0..dataset.samples.len()).find(|&row| dataset.samples.genes(row).contains(&0)).unwrap();
+    let names: Vec<&str> =
+        dataset.samples.genes(row).iter().map(|&gene| &genes[gene as usize].systematic[..]).collect();
+    served(&[home.path().to_owned()], |client| {
+        let (first, set) = (&genes[0].systematic, names.join(","));
+        let escaped: Vec<String> = HOSTILE.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped = escaped.concat();
+        for address in [
+            String::new(),
+            "gene".to_owned(),
+            format!("gene?name={first}"),
+            format!(
+                "gene?name={}&network={escaped}&with={first}",
+                names.iter().find(|name| *name != first).unwrap()
+            ),
+            format!("gene?name={escaped}"),
+            format!("gene?name=x{escaped}"),
+            format!("gene?of={escaped}"),
+            format!("set?genes={set}"),
+            format!("set?genes={escaped}"),
+            "hits".to_owned(),
+            format!("hits?cutoff={escaped}&sign={escaped}"),
+            format!("runs?a={escaped}&b={escaped}"),
+            format!("trace?folder={escaped}"),
+            format!("{escaped}?of={escaped}"),
+        ] {
+            let answer = client.get(&address);
+            assert!([200, 400, 404].contains(&answer.status), "{address}: {}", answer.status);
+            assert!(!answer.body.contains("alert(1)</script>"), "{address}");
+            assert_eq!(answer.body.matches("<script").count(), 2, "{address}: the data and the script");
+            assert!(!answer.body.contains("http://") && !answer.body.contains("https://"), "{address}");
+        }
+        assert!(client.get(&format!("gene?name={first}")).body.contains("&lt;/script&gt;"));
+    });
+}
+
+#[test]
+fn wrong_choices_have_a_clear_answer() {
+    let home = folder();
+    served(&[home.path().to_owned()], |client| {
+        let genes = json(client, "genes.json?q=Z");
+        let (first, second) =
+            (genes[0]["systematic"].as_str().unwrap(), genes[1]["systematic"].as_str().unwrap());
+        for (address, status, text) in [
+            ("gene?name=NOTAGENE".to_owned(), 404, "NOTAGENE is not a gene of synthetic tiny"),
+            (format!("set?genes={first},{first}"), 400, "twice"),
+            (format!("set?genes={first},NOTAGENE"), 404, "NOTAGENE"),
+            ("set?genes=a,b,c,d,e,f,g".to_owned(), 400, "too many"),
+            ("set".to_owned(), 200, "Name two or three genes"),
+            ("hits?of=tiny".to_owned(), 200, "has no predictions"),
+            ("hits?cutoff=-1000000".to_owned(), 200, "choose a cut-off nearer to zero"),
+            ("run?of=tiny".to_owned(), 400, "is a dataset"),
+            ("runs?a=x&b=y".to_owned(), 404, "x is not a run"),
+            ("traces".to_owned(), 200, "no traces"),
+            (format!("set?genes={first},{second}"), 200, "extrapolates"),
+            (format!("gene?of=tiny&name={first}"), 200, "Measured interactions"),
+        ] {
+            let answer = client.get(&address);
+            assert_eq!(answer.status, status, "{address}: {}", answer.body);
+            assert!(answer.body.contains(text), "{address} without {text:?}");
+        }
+    });
+}
+
+#[test]
+fn hits_are_sets_without_a_score_and_runs_are_beside_each_other() {
+    let home = folder();
+    let dataset = Dataset::open(&home.path().join("tiny")).unwrap();
+    served(&[home.path().to_owned()], |client| {
+        let table = client.get("hits.csv?of=runs/stack-0&cutoff=-0.05");
+        assert_eq!(table.status, 200, "{}", table.body);
+        let rows: Vec<Vec<&str>> = table.body.lines().skip(1).map(|line| line.split(',').collect()).collect();
+        let mut before = f64::NEG_INFINITY;
+        for row in &rows {
+            let set: Vec<u32> =
+                row[0].split(' ').map(|name| dataset.cell.genes().find(name).unwrap().0).collect();
+            let mut sorted = set.clone();
+            sorted.sort_unstable();
+            let is_measured = |other: &[u32]| {
+                let mut other = other.to_vec();
+                other.sort_unstable();
+                other == sorted
+            };
+            assert!(!dataset.samples.gene_sets().iter().any(is_measured), "{row:?}");
+            let prediction: f64 = row[2].parse().unwrap();
+            assert!(prediction >= before, "the lowest first");
+            before = prediction;
+        }
+        assert!(rows.len() > 100, "{} rows", rows.len());
+        let runs = json(client, "runs.json");
+        let group = &runs["groups"][0]["runs"];
+        assert_eq!((group.as_array().unwrap().len(), &runs["training"]), (2, &Value::Bool(false)));
+        let page = client.get("runs?a=runs/stack-0&b=runs/dango-0");
+        assert!(page.status == 200 && page.body.contains("runs/dango-0"));
+        for run in ["runs/stack-0", "runs/dango-0"] {
+            assert_eq!(client.get(&format!("run?of={run}")).status, 200, "{run}");
+        }
+    });
+}
