@@ -45,6 +45,7 @@ mod assemble;
 mod attribute;
 mod collect;
 mod compare;
+pub mod export;
 mod findings;
 pub mod logs;
 pub mod operators;
@@ -52,6 +53,7 @@ pub mod profile;
 pub mod reference;
 mod sort;
 
+pub use collect::cost::Precision;
 pub use collect::counts::Counts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
 pub use collect::rules::{Category, Role, Rules};
@@ -64,9 +66,9 @@ pub use findings::{
     Analysis, Bound, CategoryShare, ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary,
     CollectiveTable, CollectiveTimes, Confidence, Counted, CriticalPath, Delay, DelayCause, DeviceSummary,
     DeviceTimes, EventCat, FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, Job, JobRank,
-    KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow, Operation,
-    OperationPart, Picture, PythonFunction, QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode,
-    StepFindings, StepRow, StepSpan, StepSummary, StepWaits, Stragglers, TimeParts, TraceFinding,
-    TraceWarning, jobs,
+    KernelRow, KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow, Operation,
+    OperationPart, Peaks, Picture, PythonFunction, QueueFigures, RankRow, Roof, RoofLimit, SCHEMA, ShapeRow,
+    Shapes, Share, Source, Sourced, StackNode, StepFindings, StepRow, StepSpan, StepSummary, StepWaits,
+    Stragglers, TimeParts, TraceFinding, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

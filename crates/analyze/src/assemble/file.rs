@@ -1,6 +1,8 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
-use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
+use super::{
+    bound, collectives, critical, device, lanes, modules, operations, picture, shapes, steps, warnings,
+};
 use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
@@ -66,6 +68,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         operations: operations::operations(parts),
         python: operations::python(parts, sides.0),
         module_tree: modules::tree(parts),
+        shapes: shapes::rows(parts),
         lanes: lanes::lanes(parts),
         steps: steps::steps(parts, &times.steps),
         steps_gpu: steps::spans(parts, &parts.steps_gpu),
@@ -75,7 +78,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         memory,
         critical_path: critical::path(parts),
         bound: bound::bound(parts, &times),
-        collectives: collectives::table(parts),
+        collectives: collectives::table(&parts.collectives, &parts.kinds, &parts.outcome.symbols),
         findings: Vec::new(),
         warnings: Vec::new(),
         spilled_bytes: parts.spilled_bytes,

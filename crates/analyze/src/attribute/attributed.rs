@@ -14,6 +14,7 @@ use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
 use crate::collect::record::{Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
+use crate::collect::shapes::Shape;
 use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
 use crate::sort::{Record as _, Segment, merge};
@@ -53,6 +54,8 @@ pub(crate) struct Attributed<'a> {
     /// Waits that the profiler recorded.
     pub(crate) waits: Waits,
     pub(crate) collectives: CollectiveEvents,
+    /// Operators with the shapes of their inputs.
+    pub(crate) shapes: Arc<[Shape]>,
     pub(crate) memory: Memory,
     /// Begin and end events without a partner.
     pub(crate) unmatched: u64,
@@ -106,6 +109,7 @@ impl<'a> Attributed<'a> {
             functions: Functions::default(),
             backward: category(Role::Backward),
             device: Arc::default(),
+            shapes: std::mem::take(&mut collector.shapes.list).into(),
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
         let side = |lane: LaneId| if is_device(lane) { Side::Device } else { Side::Host };
@@ -159,6 +163,7 @@ impl<'a> Attributed<'a> {
             memory: collector.memory,
             waits: collector.waits,
             collectives: collector.collectives,
+            shapes: shared.shapes,
             spilled_bytes: store.spilled_bytes(),
             bins: shared.bins,
             rules,
@@ -200,7 +205,7 @@ impl<'a> Attributed<'a> {
 }
 
 /// Begin/end pairs become spans like any other; gives the number of events without a partner.
-fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
+pub(crate) fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
     let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
     for pair in pairs {
         let duration = pair.end.saturating_sub(pair.start);
@@ -223,7 +228,7 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
 }
 
 /// Profiler steps by start: those of the host, or those drawn on the device.
-fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
+pub(crate) fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
     let mut steps: Vec<(i64, u64, Step)> = events
         .iter()
         .filter(|event| event.complete && event.duration > 0)

@@ -7,6 +7,7 @@ use crate::attribute::interval::Union;
 use crate::attribute::parts::{Activity, Divider, PartNanos};
 use crate::attribute::scopes::Autograd;
 use crate::attribute::self_time::{LaneTime, Part, Visitor, sweep};
+use crate::attribute::shapes::ShapeSums;
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::{Node, Tree};
@@ -15,6 +16,7 @@ use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::collect::rules::Role;
+use crate::collect::shapes::Shape;
 use crate::sort::{Helper, Record as _, Segment, Store, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
@@ -47,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) backward: Option<CategoryId>,
     /// State of the device; nothing while the device's own lanes are swept.
     pub(crate) device: Arc<DeviceStates>,
+    /// Shapes of operators.
+    pub(crate) shapes: Arc<[Shape]>,
 }
 
 impl Shared {
@@ -82,6 +86,7 @@ pub(crate) struct LaneResult {
     /// Calls that launch device work.
     pub(crate) launches: u64,
     pub(crate) autograd: Autograd,
+    pub(crate) shapes: ShapeSums,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -153,6 +158,7 @@ struct LaneSweep<'a> {
     launches: u64,
     lane: LaneId,
     autograd: Autograd,
+    shapes: ShapeSums,
     /// Index of the next function that autograd's own threads evaluate; `None` for a lane that does not wait for these.
     next_function: Option<usize>,
 }
@@ -200,6 +206,7 @@ pub(crate) fn sweep_lane(
         launches: 0,
         lane,
         autograd: Autograd::default(),
+        shapes: ShapeSums::default(),
         next_function: waits.then_some(0),
     };
     let next = |state: &mut LaneSweep<'_>| {
@@ -236,6 +243,7 @@ pub(crate) fn sweep_lane(
         parts: state.divider.map(|divider| divider.sums).unwrap_or_default(),
         launches: state.launches,
         autograd: state.autograd.finish(),
+        shapes: state.shapes,
     })
 }
 
@@ -292,6 +300,7 @@ impl LaneSweep<'_> {
             lane: if scope.is_some() { self.lane } else { Link::ZERO.lane },
             scope,
             sequence: sequence.unwrap_or(0),
+            shape: node.and_then(|_| self.shapes.at(span.start)),
             flags: span.flags & Span::COMPLETE | scoped | sequenced | function,
         });
         if let Err(failure) = pushed {
@@ -371,6 +380,9 @@ impl Visitor for LaneSweep<'_> {
         }
         node.events += 1;
         if self.side == Side::Host {
+            if let Some(shape) = span.shape {
+                self.shapes.enter(shape, &self.shared.shapes, from, to);
+            }
             if let Some(kind) = self.shared.kinds.get(span.kind.index()) {
                 let has_scopes = !self.tree.scopes.list.is_empty();
                 if span.is(Span::SEQUENCED) && !is_engine && !in_function && has_scopes {
@@ -442,6 +454,7 @@ impl LaneSweep<'_> {
         if node.in_function {
             self.autograd.run(from, to);
         }
+        self.shapes.run(from, to);
         self.bins.add(category, from, to);
         if self.side == Side::Device {
             return;

@@ -11,6 +11,7 @@ use crate::collect::kind::{Kind, Kinds, Work};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::{EventOrigin, LaneKind, Rules};
+use crate::collect::shapes::Shapes;
 use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, Record as _, Store, Writer};
 use knockout_base::error::Error;
@@ -116,6 +117,7 @@ pub struct Collector {
     pub(crate) steps: Vec<StepEvent>,
     pub(crate) waits: Waits,
     pub(crate) collectives: CollectiveEvents,
+    pub(crate) shapes: Shapes,
     pub(crate) totals: Totals,
     pub(crate) memory: Memory,
     memory_name: Option<Symbol>,
@@ -149,6 +151,7 @@ impl Collector {
             steps: Vec::new(),
             waits: Waits::default(),
             collectives: CollectiveEvents::default(),
+            shapes: Shapes::default(),
             totals: Totals::default(),
             memory: Memory::default(),
             memory_name: None,
@@ -272,6 +275,7 @@ impl Collector {
         let mark = if complete { Span::COMPLETE } else { 0 };
         let sequence = event.args.number(ArgKey::SequenceNumber, event.symbols);
         let sequenced = if sequence.is_some() { Span::SEQUENCED } else { 0 };
+        let shape = if on_stream { None } else { self.shapes.id(event, kind) };
         let span = Span {
             lane: event.lane,
             start,
@@ -280,6 +284,7 @@ impl Collector {
             order: event.index,
             correlation,
             sequence: sequence.unwrap_or(0) as u32,
+            shape,
             flags: mark | sequenced | if on_stream { Span::ON_STREAM } else { 0 },
         };
         let mut pushed = self.spans.push(span);
@@ -439,6 +444,9 @@ impl Sink for Collector {
             ArgKey::InMsgNelems,
             ArgKey::OutMsgNelems,
             ArgKey::Dtype,
+            ArgKey::InputDims,
+            ArgKey::InputTypes,
+            ArgKey::ConcreteInputs,
         ])
     }
 

@@ -1,0 +1,51 @@
+//! Operators by the shapes of their inputs as values.
+
+use crate::attribute::Attributed;
+use crate::attribute::shapes::ShapeTime;
+use crate::collect::id::ShapeId;
+use crate::findings::{KernelRow, ShapeRow};
+use knockout_base::stats::us;
+use std::collections::BTreeMap;
+
+/// Returns the operators of all lanes, in no order and without rates.
+pub(crate) fn rows(parts: &Attributed<'_>) -> Vec<ShapeRow> {
+    let mut times: BTreeMap<ShapeId, ShapeTime> = BTreeMap::new();
+    for (id, time) in parts.lanes.iter().flat_map(|lane| &lane.shapes.times) {
+        let sum = times.entry(*id).or_default();
+        sum.calls += time.calls;
+        sum.nanos = sum.nanos.saturating_add(time.nanos);
+    }
+    let mut kernels: BTreeMap<ShapeId, BTreeMap<&str, (u64, i64)>> = BTreeMap::new();
+    for (&(shape, kind), &(count, nanos)) in &parts.joined.by_shape {
+        let by_name = kernels.entry(shape).or_default();
+        let sum = by_name.entry(parts.kind_name(kind)).or_default();
+        *sum = (sum.0 + count, sum.1.saturating_add(nanos));
+    }
+    let row = |(id, time): (ShapeId, ShapeTime)| {
+        let shape = parts.shapes.get(id.index())?;
+        let own = kernels.remove(&id).unwrap_or_default();
+        let nanos = own.values().fold(0_i64, |sum, (_, nanos)| sum.saturating_add(*nanos));
+        let mut kernels: Vec<KernelRow> = own
+            .into_iter()
+            .map(|(name, (count, nanos))| KernelRow { name: name.to_owned(), count, us: us(nanos) })
+            .collect();
+        kernels.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| a.name.cmp(&b.name)));
+        Some(ShapeRow {
+            name: parts.kind_name(shape.kind).to_owned(),
+            dims: parts.text(shape.dims).to_owned(),
+            types: parts.text(shape.types).to_owned(),
+            calls: time.calls,
+            host_us: us(time.nanos),
+            device_us: us(nanos),
+            kernels,
+            flop: shape.cost.map(|cost| cost.flop),
+            bytes: shape.cost.map(|cost| cost.bytes),
+            precision: shape.cost.map(|cost| cost.precision),
+            flop_per_s: None,
+            bytes_per_s: None,
+            intensity: None,
+            roof: None,
+        })
+    };
+    times.into_iter().filter_map(row).collect()
+}
