@@ -1,6 +1,6 @@
 //! The result of the second stage: the sums of one file, from its lanes, its launches and its device events.
 
-use crate::attribute::autograd::Functions;
+use crate::attribute::autograd::{Collectives, Functions};
 use crate::attribute::device_state::DeviceStates;
 use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
 use crate::attribute::hta::Hta;
@@ -108,6 +108,8 @@ impl<'a> Attributed<'a> {
             engine_lanes: totals.engine_lanes.clone(),
             functions: Functions::default(),
             backward: category(Role::Backward),
+            collectives: host_collectives(&collector.collectives, &kinds),
+            communication: category(Role::Communication),
             device: Arc::default(),
             shapes: std::mem::take(&mut collector.shapes.list).into(),
         };
@@ -202,6 +204,13 @@ impl<'a> Attributed<'a> {
     pub(crate) fn origin(&self) -> i64 {
         self.totals.window.map_or(0, |(start, _)| start)
     }
+}
+
+/// Collectives on threads of their own on the host.
+fn host_collectives(found: &CollectiveEvents, kinds: &[Kind]) -> Collectives {
+    let is_host = |kind: KindId| kinds.get(kind.index()).is_some_and(|kind| kind.is_host_collective);
+    let own = found.events.iter().filter(|event| is_host(event.kind));
+    Collectives::of(own.map(|event| (event.start, event.end)))
 }
 
 /// Begin/end pairs become spans like any other; gives the number of events without a partner.

@@ -1,6 +1,6 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
-use crate::attribute::autograd::{Functions, Stretches};
+use crate::attribute::autograd::{Collectives, Functions, Stretches};
 use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
@@ -47,6 +47,10 @@ pub(crate) struct Shared {
     pub(crate) functions: Functions,
     /// The category of the backward pass, if the rules have one.
     pub(crate) backward: Option<CategoryId>,
+    /// Collectives on threads of their own on the host.
+    pub(crate) collectives: Collectives,
+    /// The category of communication, if the rules have one.
+    pub(crate) communication: Option<CategoryId>,
     /// State of the device; nothing while the device's own lanes are swept.
     pub(crate) device: Arc<DeviceStates>,
     /// Shapes of operators.
@@ -404,6 +408,15 @@ impl Visitor for LaneSweep<'_> {
     }
 
     fn run(&mut self, id: NodeId, from: i64, to: i64) {
+        if let Some((category, began, ended)) = self.wait_for_collectives(id, from, to) {
+            let waiting = self.tree.waiting(id, category);
+            for (node, from, to) in [(id, from, began), (waiting, began, ended), (id, ended, to)] {
+                if from < to {
+                    self.add(node, from, to);
+                }
+            }
+            return;
+        }
         let Some((began, ended)) = self.wait(id, from, to) else { return self.add(id, from, to) };
         let Some(node) = self.tree.nodes.get(id.index()) else { return };
         if let Some(scope) = node.scope {
@@ -444,6 +457,17 @@ impl LaneSweep<'_> {
         let kind = self.shared.kinds.get(node.kind.index())?;
         let is_idle = kind.is(Kind::SCOPE) || kind.is(Kind::PYTHON);
         if is_idle { self.shared.functions.wait(cursor, from, to) } else { None }
+    }
+
+    /// Returns from when to when the thread with steps waits for collectives on other threads of the host.
+    #[inline]
+    fn wait_for_collectives(&self, id: NodeId, from: i64, to: i64) -> Option<(CategoryId, i64, i64)> {
+        let category = self.shared.communication.filter(|_| self.has_steps)?;
+        let node = self.tree.nodes.get(id.index()).filter(|node| node.category != category)?;
+        let kind = self.shared.kinds.get(node.kind.index())?;
+        let is_idle = kind.is(Kind::STEP) || kind.is(Kind::SCOPE) || kind.is(Kind::PYTHON);
+        let (began, ended) = self.shared.collectives.wait(from, to).filter(|_| is_idle)?;
+        Some((category, began, ended))
     }
 
     /// Adds time in which `id` is innermost.

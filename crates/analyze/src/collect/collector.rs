@@ -181,12 +181,15 @@ impl Collector {
         };
         let kind = self.kinds.id(event.name, event.category, origin, event.symbols);
         let Some(facts) = self.kinds.get_mut(kind) else { return };
-        let flags = facts.flags;
+        let (flags, is_host_collective) = (facts.flags, facts.is_host_collective);
         if complete && duration > 0 {
             self.count_span(kind, start, duration);
         }
         if flags & Kind::TRACE != 0 {
             return;
+        }
+        if is_host_collective && complete && duration > 0 {
+            self.collectives.push(event, kind, start, duration);
         }
         self.store_row(event, &Row { start, duration, kind, flags, complete });
     }
