@@ -14,6 +14,7 @@ pub(crate) fn rows(parts: &Attributed<'_>) -> Vec<ShapeRow> {
         let sum = times.entry(*id).or_default();
         sum.calls += time.calls;
         sum.nanos = sum.nanos.saturating_add(time.nanos);
+        sum.computed_as = sum.computed_as.or(time.computed_as);
     }
     let mut kernels: BTreeMap<ShapeId, BTreeMap<&str, (u64, i64)>> = BTreeMap::new();
     for (&(shape, kind), &(count, nanos)) in &parts.joined.by_shape {
@@ -23,6 +24,8 @@ pub(crate) fn rows(parts: &Attributed<'_>) -> Vec<ShapeRow> {
     }
     let row = |(id, time): (ShapeId, ShapeTime)| {
         let shape = parts.shapes.get(id.index())?;
+        let computed = time.computed_as.and_then(|id| parts.shapes.get(id.index()));
+        let cost = computed.unwrap_or(shape).cost;
         let own = kernels.remove(&id).unwrap_or_default();
         let nanos = own.values().fold(0_i64, |sum, (_, nanos)| sum.saturating_add(*nanos));
         let mut kernels: Vec<KernelRow> = own
@@ -38,9 +41,9 @@ pub(crate) fn rows(parts: &Attributed<'_>) -> Vec<ShapeRow> {
             host_us: us(time.nanos),
             device_us: us(nanos),
             kernels,
-            flop: shape.cost.map(|cost| cost.flop),
-            bytes: shape.cost.map(|cost| cost.bytes),
-            precision: shape.cost.map(|cost| cost.precision),
+            flop: cost.map(|cost| cost.flop),
+            bytes: cost.map(|cost| cost.bytes),
+            precision: cost.map(|cost| cost.precision),
             flop_per_s: None,
             bytes_per_s: None,
             intensity: None,

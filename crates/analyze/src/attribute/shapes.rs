@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub(crate) struct ShapeTime {
     pub(crate) calls: u64,
     pub(crate) nanos: i64,
+    /// An operator inside with the same work in another precision, as under autocast.
+    pub(crate) computed_as: Option<ShapeId>,
 }
 
 /// Device events by the operator that launched them, and by kernel: number and nanoseconds.
@@ -38,7 +40,15 @@ impl ShapeSums {
         self.leave_until(from);
         let is_known = |id: ShapeId| shapes.get(id.index()).is_some_and(|shape| shape.cost.is_some());
         let outer = self.open.last().map(|open| open.shape).filter(|outer| is_known(*outer));
-        if outer.is_none() {
+        if let Some(outer) = outer {
+            let cost = |id: ShapeId| shapes.get(id.index()).and_then(|shape| shape.cost);
+            if let (Some(own), Some(inner)) = (cost(outer), cost(shape))
+                && own.flop == inner.flop
+                && own.precision != inner.precision
+            {
+                self.times.entry(outer).or_default().computed_as = Some(shape);
+            }
+        } else {
             self.times.entry(shape).or_default().calls += 1;
         }
         self.open.push(Open { end: to, shape: outer.unwrap_or(shape) });

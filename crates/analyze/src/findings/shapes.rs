@@ -103,7 +103,10 @@ impl ShapeRow {
         if self.precision == Some(Precision::Fp32) && self.kernels.first().is_some_and(is_tf32) {
             self.precision = Some(Precision::Tf32);
         }
-        self.roof = peaks.filter(|_| seconds > 0.0).and_then(|peaks| {
+        // A copy from or to the host is limited by the bus between them.
+        let is_bus = |row: &KernelRow| row.name.contains("HtoD") || row.name.contains("DtoH");
+        let is_on_device = !self.kernels.first().is_some_and(is_bus);
+        self.roof = peaks.filter(|_| seconds > 0.0 && is_on_device).and_then(|peaks| {
             let precision = self.precision?;
             let (flop, bytes) = (self.flop?, self.bytes?);
             // Without an operation, or with those of a type without a peak, only memory limits.

@@ -1,6 +1,9 @@
 //! Operators by the shapes of their inputs, on recordings whose answer is known.
 
-use knockout_analyze::{Analysis, Collector, Options, Peaks, RoofLimit, Rules, ShapeRow};
+use knockout_analyze::export::{DeviceRow, SpanRow, Tables};
+use knockout_analyze::{
+    Analysis, CollectiveRow, Collector, Options, Peaks, Precision, RoofLimit, Rules, ShapeRow,
+};
 use knockout_trace::{ReadOptions, read};
 use std::collections::BTreeMap;
 
@@ -86,6 +89,30 @@ fn an_operator_has_the_work_of_its_shape_and_the_kernels_launched_inside() {
     let sort = row(&found, "aten::sort");
     assert_eq!((sort.device_us, sort.flop, sort.roof), (7.0, None, None));
     assert!(close(Some(found.shapes.known_share), 450.0 / 457.0));
+}
+
+/// Under autocast the outer operator has the inputs before they are cast.
+#[test]
+fn the_precision_is_that_of_the_product_that_is_computed() {
+    let shapes = |types: &str| format!(r#""Input Dims": [[64, 32], [16, 32]], "Input type": {types}"#);
+    let mm = r#""Input Dims": [[64, 32], [32, 16]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    let events = [
+        event("cpu_op", "aten::linear", 1, 0, 50, &shapes(r#"["float", "float"]"#)),
+        event("cpu_op", "aten::mm", 1, 10, 30, mm),
+    ];
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
+    let found = analyse(text.as_bytes(), &Options::default());
+    let linear = row(&found, "aten::linear");
+    assert_eq!((linear.precision, found.shapes.rows.len()), (Some(Precision::Fp16), 1));
+    assert_eq!(linear.bytes, Some(2.0 * (64.0 * 32.0 + 32.0 * 16.0 + 64.0 * 16.0)));
+}
+
+/// A copy over the bus is not compared with the memory of the device.
+#[test]
+fn a_copy_from_the_host_has_no_share_of_the_peak() {
+    let text = planted().replace("elementwise", "Memcpy HtoD (Pageable -> Device)");
+    let found = analyse(text.as_bytes(), &Options::default());
+    assert!(row(&found, "aten::add").roof.is_none() && row(&found, "aten::linear").roof.is_some());
 }
 
 #[test]
@@ -217,4 +244,57 @@ fn a_rank_that_waits_over_gloo_waits_for_the_one_that_loads() {
         job.ranks[0].wait_us,
         job.ranks[1].wait_us
     );
+}
+
+/// Sums of the exported rows.
+#[derive(Default)]
+struct Sums {
+    /// Self time by category.
+    host: BTreeMap<String, i64>,
+    self_nanos: i64,
+    spans: u64,
+    device_nanos: i64,
+    collectives: usize,
+}
+
+impl Tables for Sums {
+    fn span(&mut self, row: &SpanRow<'_>) -> knockout_base::error::Result<()> {
+        assert!(row.self_nanos >= 0 && row.self_nanos <= row.duration_nanos);
+        self.spans += u64::from(!row.is_continued);
+        self.self_nanos += row.self_nanos;
+        *self.host.entry(row.category.to_owned()).or_default() += row.self_nanos;
+        Ok(())
+    }
+
+    fn kernel(&mut self, row: &DeviceRow<'_>) -> knockout_base::error::Result<()> {
+        self.device_nanos += row.duration_nanos;
+        Ok(())
+    }
+
+    fn collective(&mut self, _: &CollectiveRow) -> knockout_base::error::Result<()> {
+        self.collectives += 1;
+        Ok(())
+    }
+}
+
+fn exported(bytes: &[u8]) -> Sums {
+    let mut collector = Collector::new(&Rules::default_rules().unwrap(), &Options::default());
+    let outcome = read(bytes, ReadOptions::default(), &mut collector).unwrap();
+    let mut sums = Sums::default();
+    collector.export(&outcome, &mut sums).unwrap();
+    sums
+}
+
+#[test]
+fn exported_rows_sum_to_the_findings() {
+    let sums = exported(planted().as_bytes());
+    assert_eq!((sums.device_nanos, sums.self_nanos, sums.spans), (457_000, 150_000, 10));
+    let bytes = recording("accelerate.json.gz");
+    let (sums, found) = (exported(&bytes), analyse(&bytes, &Options::default()));
+    assert!((sums.self_nanos as f64 / 1e3 - found.host_us).abs() < 1e-6);
+    for row in found.categories.iter().filter(|row| !row.device) {
+        let own = sums.host[&row.name] as f64 / 1e3;
+        assert!((own - row.us).abs() < 1e-6, "{}: {own} of {}", row.name, row.us);
+    }
+    assert_eq!(exported(&recording("ddp-rank0.json.gz")).collectives, 8);
 }
