@@ -154,7 +154,7 @@ impl Shapes {
         for row in files.flatten() {
             rows.entry(key(row)).and_modify(|sum| sum.add(row)).or_insert_with(|| row.clone());
         }
-        // Peaks of one device say nothing about ranks on another.
+        // Ranks on different devices have no common peaks.
         let device = devices.first().filter(|first| devices.iter().all(|other| other == *first));
         let mut shapes = Self {
             rows: rows.into_values().collect(),
