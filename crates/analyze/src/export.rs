@@ -163,7 +163,7 @@ impl Collector {
     }
 }
 
-/// What the rows of one file refer to.
+/// Tables that the rows of one file refer to.
 struct File<'a> {
     outcome: &'a Outcome,
     rules: &'a Rules,

@@ -99,7 +99,7 @@ fn precision_name(precision: Precision) -> &'static str {
     }
 }
 
-/// Sizes of the inputs, without those that are no tensor: `[64, 512] [512, 256]`.
+/// Returns the sizes of the inputs that are tensors: `[64, 512] [512, 256]`.
 fn inputs(row: &ShapeRow) -> String {
     let list: Result<Vec<serde_json::Value>, _> = serde_json::from_str(&row.dims);
     let Ok(list) = list else { return row.dims.clone() };

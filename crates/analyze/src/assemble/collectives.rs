@@ -22,13 +22,9 @@ pub(crate) fn table(found: &CollectiveEvents, kinds: &[Kind], symbols: &Symbols)
 }
 
 fn row(kinds: &[Kind], symbols: &Symbols, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
-    let kind = match event.name {
-        Some(name) => CollectiveKind::of(&text(symbols, name)),
-        None => {
-            let name = kinds.get(event.kind.index()).map_or("", |kind| symbols.text(kind.name));
-            CollectiveKind::of(name)
-        }
-    };
+    let name = event.name.map(|name| text(symbols, name));
+    let own_name = || kinds.get(event.kind.index()).map_or("", |kind| symbols.text(kind.name));
+    let kind = CollectiveKind::of(name.as_deref().unwrap_or_else(own_name));
     let element = event.dtype.and_then(|dtype| element_bytes(&text(symbols, dtype)));
     let bytes = |elements: Option<i64>| {
         u64::try_from(elements?).ok().filter(|number| *number > 0)?.checked_mul(element?)

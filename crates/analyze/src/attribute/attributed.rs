@@ -90,10 +90,7 @@ impl<'a> Attributed<'a> {
         let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
         let mut lanes = by_lane(spans.finish()?);
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
-        let category = |role: Role| {
-            let found = rules.categories().iter().position(|category| category.role == role);
-            found.map(CategoryId::from_index)
-        };
+        let category = |role| category_of(&rules, role);
         let mut shared = Shared {
             store: Arc::clone(&store),
             kinds: Arc::clone(&kinds),
@@ -204,6 +201,12 @@ impl<'a> Attributed<'a> {
     pub(crate) fn origin(&self) -> i64 {
         self.totals.window.map_or(0, |(start, _)| start)
     }
+}
+
+/// Returns the first category of a role.
+fn category_of(rules: &Rules, role: Role) -> Option<CategoryId> {
+    let found = rules.categories().iter().position(|category| category.role == role);
+    found.map(CategoryId::from_index)
 }
 
 /// Collectives on threads of their own on the host.

@@ -32,8 +32,8 @@ impl Stretches {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Collectives(Vec<(i64, i64)>);
 
-/// A thread that waits goes on so soon after a collective ends.
-const GOES_ON_NANOS: i64 = 1_000_000;
+/// A thread that waits continues so soon after a collective ends.
+const CONTINUES_NANOS: i64 = 1_000_000;
 
 impl Collectives {
     /// Puts collectives (start and end) in order.
@@ -44,13 +44,13 @@ impl Collectives {
     }
 
     /// Returns from when to when a thread without an event of its own from `from` to `to` waits for collectives: until the last one ends,
-    /// if the thread goes on then.
+    /// if the thread continues then.
     pub(crate) fn wait(&self, from: i64, to: i64) -> Option<(i64, i64)> {
         let first = self.0.partition_point(|&(_, end)| end <= from);
         let inside = self.0.get(first..)?.iter().take_while(|(_, end)| *end <= to);
         let (began, ended) = inside
             .fold((i64::MAX, i64::MIN), |(began, ended), &(start, end)| (began.min(start), ended.max(end)));
-        (ended > from && to - ended <= GOES_ON_NANOS).then(|| (began.max(from), ended))
+        (ended > from && to - ended <= CONTINUES_NANOS).then(|| (began.max(from), ended))
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_waits_for_a_collective_if_it_goes_on_when_that_ends() {
+    fn a_thread_waits_for_a_collective_if_it_continues_when_that_ends() {
         const MS: i64 = 1_000_000;
         let collectives = Collectives::of([(10 * MS, 50 * MS), (20 * MS, 40 * MS)].into_iter());
         assert_eq!(collectives.wait(30 * MS, 50 * MS + 1), Some((30 * MS, 50 * MS)));
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(
             collectives.wait(30 * MS, 49 * MS),
             None,
-            "it goes on 9 ms after one and before the other"
+            "it continues 9 ms after one and before the other"
         );
         assert_eq!(collectives.wait(30 * MS, 80 * MS), None, "it works beside the collectives");
         assert_eq!(collectives.wait(50 * MS, 60 * MS), None);

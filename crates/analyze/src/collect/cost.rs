@@ -120,7 +120,7 @@ pub(crate) enum Formula {
     Attention(Attention),
     /// An operation for each element of the output.
     Elementwise,
-    /// The same, with an output of one byte for each element.
+    /// Like [`Self::Elementwise`], with an output of one byte for each element.
     Comparison,
     /// Reads the second input and writes the first.
     Copy,
@@ -255,8 +255,7 @@ fn element(name: &str) -> Option<(f64, Precision)> {
         "float" => (4.0, Precision::Fp32),
         "Half" | "BFloat16" => (2.0, Precision::Fp16),
         "complex<double>" => (16.0, Precision::Other),
-        "complex<float>" => (8.0, Precision::Other),
-        "long int" | "long" | "int64_t" | "unsigned long" => (8.0, Precision::Other),
+        "complex<float>" | "long int" | "long" | "int64_t" | "unsigned long" => (8.0, Precision::Other),
         "int" | "unsigned int" => (4.0, Precision::Other),
         "short" | "short int" | "unsigned short" => (2.0, Precision::Other),
         "signed char" | "qint8" | "quint8" => (1.0, Precision::Int8),

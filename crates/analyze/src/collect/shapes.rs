@@ -20,6 +20,13 @@ pub(crate) struct Shape {
     pub(crate) cost: Option<Cost>,
 }
 
+/// Rule for the work of a kind, as far as it has been looked up.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    NotYet,
+    Known(Option<Formula>),
+}
+
 /// Key of a shape: kind, sizes, types, and values where the work depends on them.
 type Key = (KindId, Symbol, Symbol, Symbol);
 
@@ -29,7 +36,7 @@ pub(crate) struct Shapes {
     pub(crate) list: Vec<Shape>,
     ids: HashMap<Key, ShapeId>,
     /// Rules by kind, as far as they have been looked up.
-    formulas: Vec<Option<Option<Formula>>>,
+    formulas: Vec<Rule>,
     recent: Option<(Key, ShapeId)>,
     /// Events whose shape was one too many.
     pub(crate) left_out: u64,
@@ -79,15 +86,15 @@ impl Shapes {
 
     fn formula(&mut self, event: &Event<'_>, kind: KindId) -> Option<Formula> {
         let at = kind.index();
-        if let Some(Some(known)) = self.formulas.get(at) {
+        if let Some(Rule::Known(known)) = self.formulas.get(at) {
             return *known;
         }
         let formula = Formula::of(event.symbols.text(event.name));
         if self.formulas.len() <= at {
-            self.formulas.resize(at + 1, None);
+            self.formulas.resize(at + 1, Rule::NotYet);
         }
         if let Some(slot) = self.formulas.get_mut(at) {
-            *slot = Some(formula);
+            *slot = Rule::Known(formula);
         }
         formula
     }
