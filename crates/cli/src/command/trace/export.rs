@@ -96,15 +96,12 @@ struct Words {
 impl Words {
     fn push(&mut self, word: Option<&str>) {
         let Some(word) = word else { return self.codes.push(MISSING) };
-        let code = match self.ids.get(word) {
-            Some(&code) => code,
-            None => {
-                let code = self.list.len() as u32;
-                self.ids.insert(word.to_owned(), code);
-                self.list.push(word.to_owned());
-                code
-            }
-        };
+        let next = self.list.len() as u32;
+        let code = self.ids.get(word).copied().unwrap_or(next);
+        if code == next {
+            self.ids.insert(word.to_owned(), code);
+            self.list.push(word.to_owned());
+        }
         self.codes.push(code);
     }
 
