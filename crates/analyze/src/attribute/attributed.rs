@@ -203,10 +203,11 @@ impl<'a> Attributed<'a> {
     }
 }
 
-/// Returns the first category of a role.
+/// Returns the first category of a role, if possible one of the host.
 fn category_of(rules: &Rules, role: Role) -> Option<CategoryId> {
-    let found = rules.categories().iter().position(|category| category.role == role);
-    found.map(CategoryId::from_index)
+    let all = rules.categories();
+    let host = all.iter().position(|category| category.role == role && !category.device);
+    host.or_else(|| all.iter().position(|category| category.role == role)).map(CategoryId::from_index)
 }
 
 /// Collectives on threads of their own on the host.
