@@ -57,6 +57,7 @@ mod assemble;
 mod attribute;
 mod collect;
 mod compare;
+pub mod export;
 mod findings;
 pub mod logs;
 pub mod operators;
@@ -64,6 +65,7 @@ pub mod profile;
 pub mod reference;
 mod sort;
 
+pub use collect::cost::Precision;
 pub use collect::counts::EventCounts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
 pub use collect::rules::{Category, Role, Rules};
@@ -76,9 +78,9 @@ pub use findings::{
     Analysis, Bound, CategoryShare, ClockOffset, CollectiveKind, CollectiveRow, CollectiveSummary,
     CollectiveTable, CollectiveTimes, Confidence, Counted, CriticalPath, Delay, DelayCause, DeviceSummary,
     DeviceTimes, EventCat, FileFindings, FindingSource, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream,
-    Job, JobRank, KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit, ModuleRow,
-    Operation, OperationPart, Picture, PythonFunction, QueueFigures, SCHEMA, Sourced, StackNode,
-    StepFindings, StepRow, StepSpan, StepSummary, StepWaits, StragglerRow, Stragglers, TimeParts, TimeShare,
-    TraceFinding, TraceWarning, jobs,
+    Job, JobRank, KernelRow, KernelType, LaneFindings, LanePicture, LaneStacks, LaunchFigures, Limit,
+    ModuleRow, Operation, OperationPart, Peaks, Picture, PythonFunction, QueueFigures, Roof, RoofLimit,
+    SCHEMA, ShapeRow, Shapes, Sourced, StackNode, StepFindings, StepRow, StepSpan, StepSummary, StepWaits,
+    StragglerRow, Stragglers, TimeParts, TimeShare, TraceFinding, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

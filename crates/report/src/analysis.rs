@@ -7,6 +7,7 @@ use crate::picture::{self, category_colour};
 use crate::sentence::{
     answers, autograd_wait, cut_files, launches, limit_word, sourced_finding, sourced_warning,
 };
+use crate::shapes;
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
     Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, TimeShare,
@@ -71,6 +72,7 @@ fn page(analysis: &Analysis) -> Page {
     sections.extend(steps(analysis));
     sections.extend(critical(analysis));
     sections.extend(modules::section(analysis));
+    sections.extend(shapes::section(analysis));
     sections.extend(picture::timeline(analysis));
     sections.extend(picture::flame(analysis, "Flame graph", "flame"));
     sections.extend(operations(analysis));
@@ -92,7 +94,7 @@ fn page(analysis: &Analysis) -> Page {
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
-        figures: job::arrivals(analysis).into_iter().collect(),
+        figures: job::arrivals(analysis).into_iter().chain(shapes::roofline(analysis)).collect(),
         ..Page::default()
     }
 }

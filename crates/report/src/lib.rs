@@ -43,6 +43,7 @@ mod picture;
 mod reference;
 mod run;
 mod sentence;
+mod shapes;
 pub mod units;
 
 pub use analysis::{analysis_html, analysis_page, analysis_text};

@@ -21,6 +21,13 @@ pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
 
+/// Formats a quantity with three digits and a prefix of its unit: `312.0 T`.
+pub(crate) fn si(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 5] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let prefix = PREFIXES.into_iter().find(|(size, _)| value.abs() >= *size);
+    prefix.map_or_else(|| format!("{value:.1} "), |(size, name)| format!("{:.1} {name}", value / size))
+}
+
 /// Formats a whole number with separators: 8,001,178.
 pub fn count(value: impl TryInto<u128>) -> String {
     let value: u128 = value.try_into().unwrap_or_default();

@@ -1,31 +1,31 @@
 //! Communication on the device as a small table, from which the ranks of a job are matched.
 
-use crate::attribute::FileSums;
 use crate::collect::ArgValueKey;
-use crate::collect::collectives::CollectiveEvent;
+use crate::collect::collectives::{CollectiveEvent, CollectiveEvents};
+use crate::collect::kind::Kind;
 use crate::findings::{CollectiveKind, CollectiveRow, CollectiveTable};
+use knockout_trace::Symbols;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(crate) fn table(file: &FileSums<'_>) -> CollectiveTable {
+pub(crate) fn table(found: &CollectiveEvents, kinds: &[Kind], symbols: &Symbols) -> CollectiveTable {
     let mut groups: BTreeMap<String, Arc<str>> = BTreeMap::new();
-    let mut rows: Vec<CollectiveRow> = Vec::with_capacity(file.collectives.events.len());
-    for event in &file.collectives.events {
-        let group = event.group.map_or_else(String::new, |group| text(file, group));
+    let mut rows: Vec<CollectiveRow> = Vec::with_capacity(found.events.len());
+    for event in &found.events {
+        let group = event.group.map_or_else(String::new, |group| text(symbols, group));
         let group = groups.entry(group).or_insert_with_key(|name| Arc::from(name.as_str()));
         let group = Arc::clone(group);
-        rows.push(row(file, event, group));
+        rows.push(row(kinds, symbols, event, group));
     }
     rows.sort_by_key(|row| (row.start_nanos, row.end_nanos));
-    CollectiveTable { rows, left_out: file.collectives.left_out }
+    CollectiveTable { rows, left_out: found.left_out }
 }
 
-fn row(file: &FileSums<'_>, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
-    let kind = match event.name {
-        Some(name) => CollectiveKind::of(&text(file, name)),
-        None => CollectiveKind::of(file.kind_name(event.kind)),
-    };
-    let element = event.dtype.and_then(|dtype| element_bytes(&text(file, dtype)));
+fn row(kinds: &[Kind], symbols: &Symbols, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
+    let name = event.name.map(|name| text(symbols, name));
+    let own_name = || kinds.get(event.kind.index()).map_or("", |kind| symbols.text(kind.name));
+    let kind = CollectiveKind::of(name.as_deref().unwrap_or_else(own_name));
+    let element = event.dtype.and_then(|dtype| element_bytes(&text(symbols, dtype)));
     let bytes = |elements: Option<i64>| {
         u64::try_from(elements?).ok().filter(|number| *number > 0)?.checked_mul(element?)
     };
@@ -41,10 +41,10 @@ fn row(file: &FileSums<'_>, event: &CollectiveEvent, group: Arc<str>) -> Collect
     }
 }
 
-fn text(file: &FileSums<'_>, value: ArgValueKey) -> String {
+fn text(symbols: &Symbols, value: ArgValueKey) -> String {
     match value {
         ArgValueKey::Number(number) => number.to_string(),
-        ArgValueKey::Text(text) => file.text(text).to_owned(),
+        ArgValueKey::Text(text) => symbols.text(text).to_owned(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Turns the sums of one file into findings.
 
-use super::{bound, collectives, critical, device, lanes, modules, operations, picture, steps, warnings};
+use super::{
+    bound, collectives, critical, device, lanes, modules, operations, picture, shapes, steps, warnings,
+};
 use crate::attribute::FileSums;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
@@ -66,6 +68,7 @@ fn findings(label: &str, mut file: FileSums<'_>) -> FileFindings {
         operations: operations::operations(file),
         python: operations::python(file, sides.0),
         module_tree: modules::tree(file),
+        shapes: shapes::rows(file),
         lanes: lanes::lanes(file),
         steps: steps::steps(file, &times.steps),
         steps_gpu: steps::spans(file, &file.steps_gpu),
@@ -75,7 +78,7 @@ fn findings(label: &str, mut file: FileSums<'_>) -> FileFindings {
         memory,
         critical_path: critical::path(file),
         bound: bound::bound(file, &times),
-        collectives: collectives::table(file),
+        collectives: collectives::table(&file.collectives, &file.kinds, &file.outcome.symbols),
         findings: Vec::new(),
         warnings: Vec::new(),
         spilled_bytes: file.spilled_bytes,

@@ -10,5 +10,8 @@ mod lanes;
 mod modules;
 mod operations;
 mod picture;
+mod shapes;
 mod steps;
 mod warnings;
+
+pub(crate) use collectives::table as collective_table;

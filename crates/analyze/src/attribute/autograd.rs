@@ -28,6 +28,32 @@ impl Stretches {
     }
 }
 
+/// Collectives on the host's own threads for them, by end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Collectives(Vec<(i64, i64)>);
+
+/// A thread that waits continues so soon after a collective ends.
+const CONTINUES_NANOS: i64 = 1_000_000;
+
+impl Collectives {
+    /// Puts collectives (start and end) in order.
+    pub(crate) fn of(collectives: impl Iterator<Item = (i64, i64)>) -> Self {
+        let mut all: Vec<(i64, i64)> = collectives.collect();
+        all.sort_unstable_by_key(|&(start, end)| (end, start));
+        Self(all)
+    }
+
+    /// Returns from when to when a thread without an event of its own from `from` to `to` waits for collectives: until the last one ends,
+    /// if the thread continues then.
+    pub(crate) fn wait(&self, from: i64, to: i64) -> Option<(i64, i64)> {
+        let first = self.0.partition_point(|&(_, end)| end <= from);
+        let inside = self.0.get(first..)?.iter().take_while(|(_, end)| *end <= to);
+        let (began, ended) = inside
+            .fold((i64::MAX, i64::MIN), |(began, ended), &(start, end)| (began.min(start), ended.max(end)));
+        (ended > from && to - ended <= CONTINUES_NANOS).then(|| (began.max(from), ended))
+    }
+}
+
 /// Functions that autograd's threads evaluate, by start.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Functions(Vec<(i64, i64)>);
@@ -89,6 +115,21 @@ mod tests {
         assert_eq!(waited(&[(0, 90), (200, 400)]), 0, "nothing is evaluated in them");
         assert_eq!(waited(&[(160, 185)]), 0, "what the thread did something beside is not waited for");
         assert_eq!(waited(&[]), 0);
+    }
+
+    #[test]
+    fn a_thread_waits_for_a_collective_if_it_continues_when_that_ends() {
+        const MS: i64 = 1_000_000;
+        let collectives = Collectives::of([(10 * MS, 50 * MS), (20 * MS, 40 * MS)].into_iter());
+        assert_eq!(collectives.wait(30 * MS, 50 * MS + 1), Some((30 * MS, 50 * MS)));
+        assert_eq!(collectives.wait(5 * MS, 51 * MS), Some((10 * MS, 50 * MS)));
+        assert_eq!(
+            collectives.wait(30 * MS, 49 * MS),
+            None,
+            "it continues 9 ms after one and before the other"
+        );
+        assert_eq!(collectives.wait(30 * MS, 80 * MS), None, "it works beside the collectives");
+        assert_eq!(collectives.wait(50 * MS, 60 * MS), None);
     }
 
     #[test]

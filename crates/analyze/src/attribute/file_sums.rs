@@ -1,6 +1,6 @@
 //! The result of the second stage: the sums of one file, from its lanes, its launches and its device events.
 
-use crate::attribute::autograd::Functions;
+use crate::attribute::autograd::{Collectives, Functions};
 use crate::attribute::device_state::DeviceStates;
 use crate::attribute::gpu::{DeviceSpan, Join, Joined, SweepInput, Swept};
 use crate::attribute::hta::Hta;
@@ -14,6 +14,7 @@ use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
 use crate::collect::record::{Side, Span};
 use crate::collect::rules::{EventOrigin, Role, Rules};
+use crate::collect::shapes::Shape;
 use crate::collect::waits::Waits;
 use crate::collect::{Collector, StepEvent, Stream, Totals};
 use crate::sort::{Segment, SortRecord as _, merge};
@@ -53,6 +54,8 @@ pub(crate) struct FileSums<'a> {
     /// Waits that the profiler recorded.
     pub(crate) waits: Waits,
     pub(crate) collectives: CollectiveEvents,
+    /// Operators with the shapes of their inputs.
+    pub(crate) shapes: Arc<[Shape]>,
     pub(crate) memory: Memory,
     /// Begin and end events without a partner.
     pub(crate) unmatched: u64,
@@ -87,10 +90,7 @@ impl<'a> FileSums<'a> {
         let steps: Arc<[ProfilerStep]> = steps_of(&step_events, &kinds, Side::Host).into();
         let mut lanes = by_lane(spans.finish()?);
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
-        let category = |role: Role| {
-            let found = rules.categories().iter().position(|category| category.role == role);
-            found.map(CategoryId::from_index)
-        };
+        let category = |role| category_of(&rules, role);
         let mut shared = FileContext {
             store: Arc::clone(&store),
             kinds: Arc::clone(&kinds),
@@ -105,7 +105,10 @@ impl<'a> FileSums<'a> {
             engine_lanes: totals.engine_lanes.clone(),
             functions: Functions::default(),
             backward: category(Role::Backward),
+            collectives: host_collectives(&collector.collectives, &kinds),
+            communication: category(Role::Communication),
             device: Arc::default(),
+            shapes: std::mem::take(&mut collector.shapes.list).into(),
         };
         let is_device = |lane: LaneId| totals.device_lanes.contains(lane);
         let side = |lane: LaneId| if is_device(lane) { Side::Device } else { Side::Host };
@@ -159,6 +162,7 @@ impl<'a> FileSums<'a> {
             memory: collector.memory,
             waits: collector.waits,
             collectives: collector.collectives,
+            shapes: shared.shapes,
             spilled_bytes: store.spilled_bytes(),
             bins: shared.bins,
             rules,
@@ -199,8 +203,22 @@ impl<'a> FileSums<'a> {
     }
 }
 
+/// Returns the first category of a role, if possible one of the host.
+fn category_of(rules: &Rules, role: Role) -> Option<CategoryId> {
+    let all = rules.categories();
+    let host = all.iter().position(|category| category.role == role && !category.device);
+    host.or_else(|| all.iter().position(|category| category.role == role)).map(CategoryId::from_index)
+}
+
+/// Collectives on threads of their own on the host.
+fn host_collectives(found: &CollectiveEvents, kinds: &[Kind]) -> Collectives {
+    let is_host = |kind: KindId| kinds.get(kind.index()).is_some_and(|kind| kind.is_host_collective);
+    let own = found.events.iter().filter(|event| is_host(event.kind));
+    Collectives::of(own.map(|event| (event.start, event.end)))
+}
+
 /// Begin/end pairs become spans like any other; returns the number of events without a partner.
-fn pair_begin_end(collector: &mut Collector, outcome: &ReadOutcome) -> Result<u64> {
+pub(crate) fn pair_begin_end(collector: &mut Collector, outcome: &ReadOutcome) -> Result<u64> {
     let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
     for pair in pairs {
         let duration = pair.end.saturating_sub(pair.start);
@@ -223,7 +241,7 @@ fn pair_begin_end(collector: &mut Collector, outcome: &ReadOutcome) -> Result<u6
 }
 
 /// Profiler steps by start: those of the host, or those drawn on the device.
-fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<ProfilerStep> {
+pub(crate) fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<ProfilerStep> {
     let mut steps: Vec<(i64, u64, ProfilerStep)> = events
         .iter()
         .filter(|event| event.complete && event.duration > 0)

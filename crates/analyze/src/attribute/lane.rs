@@ -1,12 +1,13 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
-use crate::attribute::autograd::{Functions, Stretches};
+use crate::attribute::autograd::{Collectives, Functions, Stretches};
 use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
 use crate::attribute::parts::{Activity, Divider, PartNanos};
 use crate::attribute::scopes::Autograd;
 use crate::attribute::self_time::{LaneTime, SpanPart, Visitor, sweep};
+use crate::attribute::shapes::ShapeSums;
 use crate::attribute::steps::{ProfilerStep, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::{Node, Tree};
@@ -15,6 +16,7 @@ use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
 use crate::collect::kind::{Kind, LaunchKind};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::collect::rules::Role;
+use crate::collect::shapes::Shape;
 use crate::sort::{Helper, Segment, SegmentStore, SortRecord as _, Writer, merge};
 use knockout_base::error::{Error, Result};
 use knockout_trace::LaneId;
@@ -45,8 +47,14 @@ pub(crate) struct FileContext {
     pub(crate) functions: Functions,
     /// The category of the backward pass, if the rules have one.
     pub(crate) backward: Option<CategoryId>,
+    /// Collectives on threads of their own on the host.
+    pub(crate) collectives: Collectives,
+    /// The category of communication, if the rules have one.
+    pub(crate) communication: Option<CategoryId>,
     /// State of the device; nothing while the device's own lanes are swept.
     pub(crate) device: Arc<DeviceStates>,
+    /// Shapes of operators.
+    pub(crate) shapes: Arc<[Shape]>,
 }
 
 impl FileContext {
@@ -82,6 +90,7 @@ pub(crate) struct LaneResult {
     /// Calls that launch device work.
     pub(crate) launches: u64,
     pub(crate) autograd: Autograd,
+    pub(crate) shapes: ShapeSums,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -153,6 +162,7 @@ struct LaneSweep<'a> {
     launches: u64,
     lane: LaneId,
     autograd: Autograd,
+    shapes: ShapeSums,
     /// Index of the next function that autograd's own threads evaluate; `None` for a lane that does not wait for these.
     next_function: Option<usize>,
 }
@@ -200,6 +210,7 @@ pub(crate) fn sweep_lane(
         launches: 0,
         lane,
         autograd: Autograd::default(),
+        shapes: ShapeSums::default(),
         next_function: waits.then_some(0),
     };
     let next = |state: &mut LaneSweep<'_>| {
@@ -236,6 +247,7 @@ pub(crate) fn sweep_lane(
         parts: state.divider.map(|divider| divider.sums).unwrap_or_default(),
         launches: state.launches,
         autograd: state.autograd.finish(),
+        shapes: state.shapes,
     })
 }
 
@@ -292,6 +304,7 @@ impl LaneSweep<'_> {
             lane: if scope.is_some() { self.lane } else { Link::ZERO.lane },
             scope,
             sequence: sequence.unwrap_or(0),
+            shape: node.and_then(|_| self.shapes.at(span.start)),
             flags: span.flags & Span::COMPLETE | scoped | sequenced | function,
         });
         if let Err(failure) = pushed {
@@ -371,6 +384,9 @@ impl Visitor for LaneSweep<'_> {
         }
         node.events += 1;
         if self.side == Side::Host {
+            if let Some(shape) = span.shape {
+                self.shapes.enter(shape, &self.shared.shapes, from, to);
+            }
             if let Some(kind) = self.shared.kinds.get(span.kind.index()) {
                 let has_scopes = !self.tree.scopes.list.is_empty();
                 if span.is(Span::SEQUENCED) && !is_engine && !in_function && has_scopes {
@@ -392,6 +408,15 @@ impl Visitor for LaneSweep<'_> {
     }
 
     fn innermost(&mut self, id: NodeId, from: i64, to: i64) {
+        if let Some((category, began, ended)) = self.wait_for_collectives(id, from, to) {
+            let waiting = self.tree.waiting(id, category);
+            for (node, from, to) in [(id, from, began), (waiting, began, ended), (id, ended, to)] {
+                if from < to {
+                    self.add(node, from, to);
+                }
+            }
+            return;
+        }
         let Some((began, ended)) = self.wait(id, from, to) else { return self.add(id, from, to) };
         let Some(node) = self.tree.nodes.get(id.index()) else { return };
         if let Some(scope) = node.scope {
@@ -434,6 +459,17 @@ impl LaneSweep<'_> {
         if is_idle { self.shared.functions.wait(cursor, from, to) } else { None }
     }
 
+    /// Returns from when to when the thread with steps waits for collectives on other threads of the host.
+    #[inline]
+    fn wait_for_collectives(&self, id: NodeId, from: i64, to: i64) -> Option<(CategoryId, i64, i64)> {
+        let category = self.shared.communication.filter(|_| self.has_steps)?;
+        let node = self.tree.nodes.get(id.index()).filter(|node| node.category != category)?;
+        let kind = self.shared.kinds.get(node.kind.index())?;
+        let is_idle = kind.is(Kind::STEP) || kind.is(Kind::SCOPE) || kind.is(Kind::PYTHON);
+        let (began, ended) = self.shared.collectives.wait(from, to).filter(|_| is_idle)?;
+        Some((category, began, ended))
+    }
+
     /// Adds time in which `id` is innermost.
     fn add(&mut self, id: NodeId, from: i64, to: i64) {
         let Some(node) = self.tree.nodes.get_mut(id.index()) else { return };
@@ -442,6 +478,7 @@ impl LaneSweep<'_> {
         if node.in_function {
             self.autograd.run(from, to);
         }
+        self.shapes.run(from, to);
         self.bins.add(category, from, to);
         if self.side == Side::Device {
             return;

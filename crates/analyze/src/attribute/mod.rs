@@ -12,9 +12,10 @@ pub(crate) mod modules;
 pub(crate) mod parts;
 pub(crate) mod scopes;
 pub(crate) mod self_time;
+pub(crate) mod shapes;
 pub(crate) mod steps;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 pub(crate) mod workers;
 
-pub(crate) use file_sums::FileSums;
+pub(crate) use file_sums::{FileSums, pair_begin_end, steps_of};

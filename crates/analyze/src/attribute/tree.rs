@@ -48,8 +48,8 @@ pub(crate) struct Node {
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     pub(crate) scopes: Scopes,
-    /// Nodes of time in which another node waits for autograd's threads.
-    waiting: BTreeMap<NodeId, NodeId>,
+    /// Nodes of time in which another node waits for other threads, by the category of what these do.
+    waiting: BTreeMap<(NodeId, CategoryId), NodeId>,
     children: HashMap<u64, NodeId, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
 }
@@ -160,18 +160,18 @@ impl Tree {
         node
     }
 
-    /// The node of time in which the event of `id` waits for autograd's threads, made if new. It has the same kind, and is inside of it.
-    pub(crate) fn waiting(&mut self, id: NodeId, backward: CategoryId) -> NodeId {
-        if let Some(&waiting) = self.waiting.get(&id) {
+    /// The node of time in which the event of `id` waits for other threads, made if new. It has the same kind, and is inside of it.
+    pub(crate) fn waiting(&mut self, id: NodeId, category: CategoryId) -> NodeId {
+        if let Some(&waiting) = self.waiting.get(&(id, category)) {
             return waiting;
         }
         let Some(node) = self.nodes.get(id.index()) else { return id };
         let waiting = NodeId::from_index(self.nodes.len());
-        self.waiting.insert(id, waiting);
+        self.waiting.insert((id, category), waiting);
         self.nodes.push(Node {
             parent: Some(id),
-            category: backward,
-            phase: Some(backward),
+            category,
+            phase: Some(category),
             events: 0,
             self_nanos: 0,
             idle_nanos: 0,

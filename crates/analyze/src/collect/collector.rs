@@ -11,6 +11,7 @@ use crate::collect::kind::{DeviceWork, Kind, Kinds};
 use crate::collect::memory::{Memory, MemoryEvent};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::{EventOrigin, LaneKind, Rules};
+use crate::collect::shapes::Shapes;
 use crate::collect::waits::{Wait, Waiter, Waits};
 use crate::sort::{Helper, SegmentStore, SortRecord as _, Writer};
 use knockout_base::error::Error;
@@ -118,6 +119,7 @@ pub struct Collector {
     pub(crate) steps: Vec<StepEvent>,
     pub(crate) waits: Waits,
     pub(crate) collectives: CollectiveEvents,
+    pub(crate) shapes: Shapes,
     pub(crate) totals: Totals,
     pub(crate) memory: Memory,
     memory_name: Option<Symbol>,
@@ -152,6 +154,7 @@ impl Collector {
             steps: Vec::new(),
             waits: Waits::default(),
             collectives: CollectiveEvents::default(),
+            shapes: Shapes::default(),
             totals: Totals::default(),
             memory: Memory::default(),
             memory_name: None,
@@ -181,12 +184,15 @@ impl Collector {
         };
         let kind = self.kinds.id(event.name, event.category, origin, event.symbols);
         let Some(facts) = self.kinds.get_mut(kind) else { return };
-        let flags = facts.flags;
+        let (flags, is_host_collective) = (facts.flags, facts.is_host_collective);
         if complete && duration > 0 {
             self.count_span(kind, start, duration);
         }
         if flags & Kind::TRACE != 0 {
             return;
+        }
+        if is_host_collective && complete && duration > 0 {
+            self.collectives.push(event, kind, start, duration);
         }
         self.store_row(event, &StoredEvent { start, duration, kind, flags, complete });
     }
@@ -275,6 +281,7 @@ impl Collector {
         let mark = if complete { Span::COMPLETE } else { 0 };
         let sequence = event.args.number(ArgKey::SequenceNumber, event.symbols);
         let sequenced = if sequence.is_some() { Span::SEQUENCED } else { 0 };
+        let shape = if on_stream { None } else { self.shapes.id(event, kind) };
         let span = Span {
             lane: event.lane,
             start,
@@ -283,6 +290,7 @@ impl Collector {
             order: event.index,
             correlation,
             sequence: sequence.unwrap_or(0) as u32,
+            shape,
             flags: mark | sequenced | if on_stream { Span::ON_STREAM } else { 0 },
         };
         let mut pushed = self.spans.push(span);
@@ -442,6 +450,9 @@ impl Sink for Collector {
             ArgKey::InMsgNelems,
             ArgKey::OutMsgNelems,
             ArgKey::Dtype,
+            ArgKey::InputDims,
+            ArgKey::InputTypes,
+            ArgKey::ConcreteInputs,
         ])
     }
 

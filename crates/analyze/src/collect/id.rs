@@ -72,6 +72,11 @@ identifier! {
 }
 
 identifier! {
+    /// An operator with inputs of one shape.
+    ShapeId(NonZeroU32, u32)
+}
+
+identifier! {
     /// A category of the rules. Where it takes what is inside of its events, it is a phase.
     CategoryId(NonZeroU8, u8)
 }
@@ -80,6 +85,7 @@ stored!(StreamId(NonZeroU32, u32));
 stored!(StepId(NonZeroU32, u32));
 stored!(CategoryId(NonZeroU8, u8));
 stored!(ScopeId(NonZeroU32, u32));
+stored!(ShapeId(NonZeroU32, u32));
 
 #[cfg(test)]
 mod tests {

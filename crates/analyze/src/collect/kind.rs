@@ -78,6 +78,8 @@ pub(crate) struct Kind {
     pub(crate) work_hta: DeviceWork,
     pub(crate) launch: LaunchKind,
     pub(crate) flags: u16,
+    /// A collective on a thread of its own on the host.
+    pub(crate) is_host_collective: bool,
     pub(crate) events: u64,
     pub(crate) sum_nanos: i128,
 }
@@ -178,7 +180,19 @@ impl Kind {
             (_, DeviceWork::Communication) => DeviceWork::Computation,
             (_, other) => other,
         };
-        Self { name, cat: category, categories, work, work_hta, launch, flags, events: 0, sum_nanos: 0 }
+        let is_host_collective = flags & Self::DEVICE == 0 && text.starts_with("gloo:");
+        Self {
+            name,
+            cat: category,
+            categories,
+            work,
+            work_hta,
+            launch,
+            flags,
+            is_host_collective,
+            events: 0,
+            sum_nanos: 0,
+        }
     }
 }
 

@@ -4,12 +4,14 @@ mod arg_value;
 pub(crate) mod begin_end;
 pub(crate) mod collectives;
 mod collector;
+pub(crate) mod cost;
 pub(crate) mod counts;
 pub(crate) mod id;
 pub(crate) mod kind;
 pub(crate) mod memory;
 pub(crate) mod record;
 pub(crate) mod rules;
+pub(crate) mod shapes;
 pub(crate) mod waits;
 
 pub(crate) use arg_value::ArgValueKey;

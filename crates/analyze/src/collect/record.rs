@@ -1,7 +1,7 @@
 //! The three compact records the analysis sorts: spans by lane and time, rows by correlation, device points by
 //! time. Defines how they are packed and ordered.
 
-use crate::collect::id::{CategoryId, KindId, ScopeId, StepId, StreamId};
+use crate::collect::id::{CategoryId, KindId, ScopeId, ShapeId, StepId, StreamId};
 use crate::sort::{SortRecord, put, put_signed, take, take_signed};
 use knockout_trace::LaneId;
 use std::cmp::{Ordering, Reverse};
@@ -29,6 +29,8 @@ pub(crate) struct Span {
     pub(crate) correlation: i64,
     /// Low bits of the autograd sequence number, if [`Span::SEQUENCED`].
     pub(crate) sequence: u32,
+    /// Shape of its inputs, of an operator.
+    pub(crate) shape: Option<ShapeId>,
     pub(crate) flags: u8,
 }
 
@@ -40,6 +42,7 @@ impl Span {
     /// The event has an autograd sequence number.
     pub(crate) const SEQUENCED: u8 = 4;
     const CORRELATED: u8 = 8;
+    const SHAPED: u8 = 16;
 
     pub(crate) fn end(&self) -> i64 {
         self.start.saturating_add(self.duration)
@@ -59,6 +62,7 @@ impl SortRecord for Span {
         order: 0,
         correlation: NO_CORRELATION,
         sequence: 0,
+        shape: None,
         flags: 0,
     };
 
@@ -79,7 +83,8 @@ impl SortRecord for Span {
     #[inline]
     fn encode(&self, previous: &Self, out: &mut Vec<u8>) {
         let correlated = self.correlation != NO_CORRELATION;
-        out.push(self.flags | if correlated { Self::CORRELATED } else { 0 });
+        let shaped = if self.shape.is_some() { Self::SHAPED } else { 0 };
+        out.push(self.flags | shaped | if correlated { Self::CORRELATED } else { 0 });
         put(out, self.start.wrapping_sub(previous.start) as u64);
         put_signed(out, self.duration);
         put(out, self.kind.index() as u64);
@@ -89,6 +94,9 @@ impl SortRecord for Span {
         }
         if self.is(Self::SEQUENCED) {
             put(out, u64::from(self.sequence));
+        }
+        if shaped != 0 {
+            put(out, u64::from(ShapeId::pack(self.shape)));
         }
     }
 
@@ -101,7 +109,9 @@ impl SortRecord for Span {
         let kind = take_kind(input)?;
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let correlation = if flags & Self::CORRELATED == 0 { NO_CORRELATION } else { take_signed(input)? };
-        let sequence = if flags & Self::SEQUENCED == 0 { 0 } else { u32::try_from(take(input)?).ok()? };
+        let mut small = || u32::try_from(take(input)?).ok();
+        let sequence = if flags & Self::SEQUENCED == 0 { 0 } else { small()? };
+        let shape = if flags & Self::SHAPED == 0 { 0 } else { small()? };
         Some(Self {
             lane: LaneId::from_index(group as usize),
             start,
@@ -110,7 +120,8 @@ impl SortRecord for Span {
             order,
             correlation,
             sequence,
-            flags: flags & !Self::CORRELATED,
+            shape: ShapeId::unpack(shape),
+            flags: flags & !(Self::CORRELATED | Self::SHAPED),
         })
     }
 }
@@ -138,6 +149,8 @@ pub(crate) struct Link {
     pub(crate) scope: Option<ScopeId>,
     /// Sequence number of the function of autograd in which a call was made, if [`Span::SEQUENCED`].
     pub(crate) sequence: u32,
+    /// Operator, with the shape of its inputs, that the call belongs to.
+    pub(crate) shape: Option<ShapeId>,
     pub(crate) flags: u8,
 }
 
@@ -154,6 +167,7 @@ impl SortRecord for Link {
         lane: LaneId::from_index(0),
         scope: None,
         sequence: 0,
+        shape: None,
         flags: 0,
     };
 
@@ -171,7 +185,8 @@ impl SortRecord for Link {
 
     #[inline]
     fn encode(&self, previous: &Self, out: &mut Vec<u8>) {
-        out.push(self.flags);
+        let shaped = if self.shape.is_some() { Self::SHAPED } else { 0 };
+        out.push(self.flags | shaped);
         put(out, self.correlation.wrapping_sub(previous.correlation) as u64);
         put_signed(out, self.order.wrapping_sub(previous.order) as i64);
         put_signed(out, self.start.wrapping_sub(previous.start));
@@ -186,6 +201,9 @@ impl SortRecord for Link {
         }
         if self.is(Span::SEQUENCED) {
             put(out, u64::from(self.sequence));
+        }
+        if shaped != 0 {
+            put(out, u64::from(ShapeId::pack(self.shape)));
         }
     }
 
@@ -206,6 +224,7 @@ impl SortRecord for Link {
         let step = StepId::unpack(small()?);
         let (lane, scope) = if flags & Self::SCOPED == 0 { (0, 0) } else { (small()?, small()?) };
         let sequence = if flags & Span::SEQUENCED == 0 { 0 } else { small()? };
+        let shape = ShapeId::unpack(if flags & Self::SHAPED == 0 { 0 } else { small()? });
         let (lane, scope) = (LaneId::from_index(lane as usize), ScopeId::unpack(scope));
         Some(Self {
             correlation,
@@ -219,7 +238,8 @@ impl SortRecord for Link {
             lane,
             scope,
             sequence,
-            flags,
+            shape,
+            flags: flags & !Self::SHAPED,
         })
     }
 }
@@ -229,6 +249,7 @@ impl Link {
     pub(crate) const SCOPED: u8 = 16;
     /// The call was made in a function of autograd's.
     pub(crate) const FUNCTION: u8 = 32;
+    const SHAPED: u8 = 64;
 
     fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -388,7 +409,8 @@ mod tests {
             let previous = Span { start: before.0, order: before.1, ..Span::ZERO };
             let sequence = if flags & Span::SEQUENCED == 0 { 0 } else { numbers.1 };
             let lane = LaneId::from_index(3);
-            let span = Span { lane, start, duration, kind, order, correlation, sequence, flags };
+            let shape = ShapeId::unpack(numbers.2);
+            let span = Span { lane, start, duration, kind, order, correlation, sequence, shape, flags };
             let mut bytes = Vec::new();
             span.encode(&previous, &mut bytes);
             prop_assert_eq!(Span::decode(&previous, 3, &mut bytes.as_slice()), Some(span));
@@ -400,7 +422,7 @@ mod tests {
             let scope = ScopeId::unpack(numbers.2);
             let flags = flags | Link::SCOPED;
             let link = Link {
-                correlation, order, start, duration, kind, stream, phase, step, lane, scope, sequence, flags,
+                correlation, order, start, duration, kind, stream, phase, step, lane, scope, sequence, shape, flags,
             };
             bytes.clear();
             link.encode(&previous, &mut bytes);

@@ -9,7 +9,7 @@ use crate::findings::finding::{FindingSource, Sourced, TraceFinding};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, ModuleRow, Operation, OperationPart,
-    PythonFunction, StepFindings, StepSummary, TimeShare, module_tree, modules, shares,
+    PythonFunction, Shapes, StepFindings, StepSummary, TimeShare, module_tree, modules, shares,
 };
 use knockout_base::stats::us;
 use serde::Serialize;
@@ -60,6 +60,8 @@ pub struct Analysis {
     pub modules: Vec<ModuleRow>,
     /// Modules and annotations as a tree; rows come before those inside them.
     pub module_tree: Vec<ModuleRow>,
+    /// Operators by the shapes of their inputs.
+    pub shapes: Shapes,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
     /// Profiler steps; of one that several ranks have, the slowest rank's.
@@ -157,6 +159,7 @@ impl Analysis {
             python: ranks.first().filter(|_| ranks.len() == 1).map(|f| f.python.clone()).unwrap_or_default(),
             modules: modules(&module_tree, shared_us),
             module_tree,
+            shapes: shapes_of(&ranks),
             lanes: ranks.iter().flat_map(|f| f.lanes.iter().cloned()).collect(),
             steps,
             step_summary,
@@ -176,6 +179,19 @@ impl Analysis {
     pub fn device_idle_us(&self) -> Option<f64> {
         self.ranks.iter().filter_map(|rank| rank.bound.device_idle_us()).reduce(|sum, us| sum + us)
     }
+}
+
+fn shapes_of(ranks: &[FileFindings]) -> Shapes {
+    let device = |file: &FileFindings| {
+        file.gpu.as_ref().map(|gpu| gpu.by_type.values().map(|kind| kind.sum_us).sum::<f64>())
+    };
+    let devices: Vec<&str> = ranks
+        .iter()
+        .filter_map(|file| file.devices.iter().find(|name| !name.trim().is_empty()))
+        .map(String::as_str)
+        .collect();
+    let device_us = ranks.iter().filter_map(device).reduce(|a, b| a + b);
+    Shapes::of(ranks.iter().map(|file| &file.shapes), &devices, device_us)
 }
 
 /// From the first to the last event of all files; of files whose times do not overlap, the longest of one.

@@ -5,6 +5,7 @@ use super::collective::CollectiveTable;
 use super::device::{Gpu, GpuHta};
 use super::finding::TraceFinding;
 use super::modules::ModuleRow;
+use super::shapes::ShapeRow;
 use super::share::TimeShare;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
@@ -79,6 +80,9 @@ pub struct FileFindings {
     pub python: Vec<PythonFunction>,
     /// Modules and annotations as a tree; rows come before those inside them.
     pub module_tree: Vec<ModuleRow>,
+    /// Operators by the shapes of their inputs.
+    #[serde(skip)]
+    pub shapes: Vec<ShapeRow>,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
     /// Profiler steps by start.

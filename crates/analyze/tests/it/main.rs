@@ -12,3 +12,4 @@ mod recorded;
 mod recording;
 mod reference;
 mod runs;
+mod shapes;

@@ -103,12 +103,26 @@ pub enum ArgKey {
     WaitOnStream,
     /// `wait_on_cuda_event_record_corr_id`
     WaitOnEventCorrelation,
+    /// `Input Dims`, a list as it is written
+    InputDims,
+    /// `Input type`, a list as it is written
+    InputTypes,
+    /// `Concrete Inputs`, a list as it is written
+    ConcreteInputs,
     /// The event's own `id`, which binds flow events together
     FlowId,
 }
 
+impl ArgKey {
+    /// Whether a list is read too: as its text, unless that is long.
+    #[inline]
+    pub(crate) const fn is_list(self) -> bool {
+        matches!(self, Self::InputDims | Self::InputTypes | Self::ConcreteInputs)
+    }
+}
+
 /// Text of each key inside `args`; [`ArgKey::FlowId`] stands outside.
-pub(crate) const ARG_KEYS: [(ArgKey, &str); 34] = [
+pub(crate) const ARG_KEYS: [(ArgKey, &str); 37] = [
     (ArgKey::Stream, "stream"),
     (ArgKey::Correlation, "correlation"),
     (ArgKey::Correlation, "correlation_id"),
@@ -143,6 +157,9 @@ pub(crate) const ARG_KEYS: [(ArgKey, &str); 34] = [
     (ArgKey::CudaSyncKind, "cuda_sync_kind"),
     (ArgKey::WaitOnStream, "wait_on_stream"),
     (ArgKey::WaitOnEventCorrelation, "wait_on_cuda_event_record_corr_id"),
+    (ArgKey::InputDims, "Input Dims"),
+    (ArgKey::InputTypes, "Input type"),
+    (ArgKey::ConcreteInputs, "Concrete Inputs"),
 ];
 
 /// A set of [`ArgKey`]s.

@@ -11,6 +11,9 @@ use crate::read::text::decode;
 /// Containers around a value of an event: the document, its list, the event.
 pub(crate) const EVENT_DEPTH: usize = 3;
 
+/// Lists of more bytes are left out: those of a thousand tensors differ from step to step and would fill the memory.
+const MOST_LIST_BYTES: usize = 1024;
+
 /// Values of the fields of an event. Of equal names the last counts, as in Python and browsers.
 pub(crate) struct Fields {
     pub(crate) event_type: EventType,
@@ -253,7 +256,14 @@ impl FieldReader<'_> {
     #[inline]
     fn arg(&mut self, key: ArgKey, first: u8, at: usize, first_arg: usize) -> Result<usize, Stopped> {
         let mut value = None;
-        let end = self.value(first, at, &mut value)?;
+        let end = if first == b'[' && key.is_list() {
+            let end = self.lexer.skip(at, EVENT_DEPTH + 1)?;
+            let text = self.lexer.bytes.get(at..end).filter(|text| text.len() <= MOST_LIST_BYTES);
+            value = text.map(|text| LocalValue::Text(self.local.texts.insert(text).0));
+            end
+        } else {
+            self.value(first, at, &mut value)?
+        };
         if let Some(value) = value {
             self.args.push((key, value));
         } else {

@@ -2,6 +2,7 @@
 
 use crate::attribute::lane::FileContext;
 use crate::attribute::modules::{ScopeSums, ScopedLanes};
+use crate::attribute::shapes::ShapeKernels;
 use crate::attribute::steps::StepTable;
 use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
@@ -40,6 +41,8 @@ pub(crate) struct Joined {
     pub(crate) by_phase: Vec<i64>,
     /// Sums by module and annotation.
     pub(crate) by_scope: ScopeSums,
+    /// Sums by operator and kernel.
+    pub(crate) by_shape: ShapeKernels,
 }
 
 /// The sums of one thread; they do not depend on which correlations it joined.
@@ -52,6 +55,7 @@ struct JoinSums<'a> {
     kept_rows: u64,
     by_phase: Vec<i64>,
     by_scope: ScopeSums,
+    by_shape: ShapeKernels,
     steps: StepTable,
 }
 
@@ -105,6 +109,7 @@ impl<'a> Join<'a> {
             kept_rows: 0,
             by_phase: vec![0; self.shared.categories + 1],
             by_scope: ScopeSums::new(),
+            by_shape: ShapeKernels::new(),
         };
         self.scoped.add_functions(&mut joined.by_scope);
         for state in states {
@@ -118,6 +123,10 @@ impl<'a> Join<'a> {
             }
             for (scope, more) in state.by_scope {
                 joined.by_scope.entry(scope).or_default().absorb(more);
+            }
+            for (key, (events, nanos)) in state.by_shape {
+                let sum = joined.by_shape.entry(key).or_default();
+                *sum = (sum.0 + events, sum.1.saturating_add(nanos));
             }
             steps.absorb(&state.steps);
         }
@@ -161,6 +170,7 @@ impl<'a> JoinSums<'a> {
             kept_rows: 0,
             by_phase: vec![0; join.shared.categories + 1],
             by_scope: ScopeSums::new(),
+            by_shape: ShapeKernels::new(),
             steps: join.shared.step_table(),
         }
     }
@@ -256,6 +266,10 @@ impl<'a> JoinSums<'a> {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
         }
         self.join.scoped.add_device(&mut self.by_scope, call, row.duration);
+        if let Some(shape) = call.shape {
+            let sum = self.by_shape.entry((shape, row.kind)).or_default();
+            *sum = (sum.0 + 1, sum.1.saturating_add(row.duration));
+        }
         self.attribute(row, call.phase, call.step);
     }
 

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
   knockout trace analyze rank0.pt.trace.json.gz
   knockout trace analyze rank*.json.gz --html report.html
   knockout trace analyze traces/
+  knockout trace analyze rank0.json.gz --peak-flops 312T --peak-bandwidth 2.04T
   knockout trace analyze fit-profile_0.txt
   knockout trace analyze huge.json --rules reference --json")]
 pub(crate) struct AnalyzeArgs {
@@ -33,6 +34,12 @@ pub(crate) struct AnalyzeArgs {
     /// Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output
     #[arg(long, value_name = "FILE")]
     collapsed: Option<PathBuf>,
+    /// Floating-point operations per second that the device can do, for shares and the roofline: 312T, 9.8e13. Common GPUs are known by name
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    peak_flops: Option<f64>,
+    /// Bytes per second of the device's memory: 2.04T, 900G
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    peak_bandwidth: Option<f64>,
     #[command(flatten)]
     force: ForceArg,
     #[command(flatten)]
@@ -93,7 +100,11 @@ fn by_self_time(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if jobs(&found).len() > 1 {
         return overview(args, &found, &rescued, ui);
     }
-    let analysis = Analysis::of(found);
+    let mut analysis = Analysis::of(found);
+    if args.peak_flops.is_some() || args.peak_bandwidth.is_some() {
+        let known = analysis.shapes.peaks.take().unwrap_or_default();
+        analysis.shapes.set_peaks(known.given(args.peak_flops, args.peak_bandwidth));
+    }
     findings::say_warnings(&analysis, ui);
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::analysis_html(&analysis), ui)?;
@@ -106,6 +117,18 @@ fn by_self_time(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
         ui.result(|| knockout_report::analysis_text(&analysis), &knockout_report::analysis_json(&analysis))?;
     }
     input::partial_verdict(&rescued.files)
+}
+
+/// Reads a rate with a prefix: `312T`, `2.04e12`.
+fn rate(text: &str) -> std::result::Result<f64, String> {
+    const PREFIXES: [(char, f64); 5] = [('k', 1e3), ('M', 1e6), ('G', 1e9), ('T', 1e12), ('P', 1e15)];
+    let text = text.trim();
+    let prefix = PREFIXES.into_iter().find_map(|(name, size)| Some((text.strip_suffix(name)?, size)));
+    let (number, size) = prefix.unwrap_or((text, 1.0));
+    let value = number.trim().parse::<f64>().ok().map(|number| number * size);
+    value
+        .filter(|value| value.is_finite() && *value > 0.0)
+        .ok_or_else(|| "expected a number above zero, perhaps with k, M, G, T or P: 312T, 9.8e13".to_owned())
 }
 
 /// One line per trace: traces that do not belong together are never summed.

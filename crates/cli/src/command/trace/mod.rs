@@ -3,6 +3,8 @@
 mod analyze;
 mod compare;
 mod convert;
+#[cfg(feature = "parquet")]
+mod export;
 mod findings;
 mod input;
 mod operators;
@@ -14,7 +16,7 @@ use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 
-/// Analyse, compare and convert traces of the PyTorch profiler
+/// Analyse, compare, convert and export traces of the PyTorch profiler
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout trace analyze rank0.pt.trace.json.gz
@@ -30,6 +32,8 @@ enum TraceCommand {
     Analyze(analyze::AnalyzeArgs),
     Compare(compare::TraceCompareArgs),
     Convert(convert::ConvertArgs),
+    #[cfg(feature = "parquet")]
+    Export(export::ExportArgs),
 }
 
 pub(crate) fn run(args: TraceArgs, ui: &Ui) -> Result<()> {
@@ -37,5 +41,7 @@ pub(crate) fn run(args: TraceArgs, ui: &Ui) -> Result<()> {
         TraceCommand::Analyze(args) => analyze::run(&args, ui),
         TraceCommand::Compare(args) => compare::run(&args, ui),
         TraceCommand::Convert(args) => convert::run(&args, ui),
+        #[cfg(feature = "parquet")]
+        TraceCommand::Export(args) => export::run(&args, ui),
     }
 }
