@@ -7,13 +7,14 @@ use crate::import::fault;
 use crate::import::names::{Names, UnresolvedNames};
 use crate::import::read::{ColumnNames, InputBytes, Style, Tally, TextTable, hash_whole, read_error};
 use knockout_base::error::Error;
+use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The most bytes a JSON file may have.
-const MAX_JSON: u64 = 1 << 30;
+/// The most bytes that a JSON or YAML file may have.
+const MAX_TEXT: u64 = 1 << 30;
 
 enum Content<'a> {
     File(&'a dyn Fn(u64)),
@@ -98,15 +99,42 @@ impl<'a> Source<'a> {
     }
 
     /// The content as one JSON value; `what` names it in messages.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, what: &'static str) -> Result<T, Error> {
+    pub(crate) fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, Error> {
+        serde_json::from_slice(&self.whole(what)?).map_err(|error| self.fail(fault::decode(what, error)))
+    }
+
+    /// The content as one YAML value without aliases; `what` names it in messages.
+    pub(crate) fn yaml<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, Error> {
+        let bytes = self.whole(what)?;
+        // Without aliases a value takes no more than the text has.
+        let most = bytes.len().saturating_add(16).saturating_mul(2);
+        let options = serde_saphyr::options! {
+            budget: serde_saphyr::budget! {
+                max_nodes: most,
+                max_events: most,
+                max_total_scalar_bytes: most,
+                max_total_comment_bytes: most,
+                max_aliases: 0,
+            },
+            with_snippet: false,
+        };
+        serde_saphyr::from_slice_with_options(&bytes, options).map_err(|error| {
+            let line = error.location().map(|location| location.line());
+            let error = fault::decode(what, error);
+            self.fail(if let Some(line) = line { error.on_line(line) } else { error })
+        })
+    }
+
+    /// The whole content of a text of limited size.
+    fn whole(&self, what: &'static str) -> Result<Vec<u8>, Error> {
         let (_, stream) = self.input()?.expect_text(what)?;
         let mut bytes = Vec::new();
-        let read = stream.take(MAX_JSON + 1).read_to_end(&mut bytes);
+        let read = stream.take(MAX_TEXT + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.fail(read_error(error)))?;
-        if bytes.len() as u64 > MAX_JSON {
-            return Err(self.fail(fault::too_many("bytes", MAX_JSON as usize)));
+        if bytes.len() as u64 > MAX_TEXT {
+            return Err(self.fail(fault::too_many("bytes", MAX_TEXT as usize)));
         }
-        serde_json::from_slice(&bytes).map_err(|error| self.fail(fault::decode(what, error)))
+        Ok(bytes)
     }
 
     /// Hashes the whole file, for formats that read it at random.

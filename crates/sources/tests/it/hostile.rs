@@ -161,7 +161,7 @@ fn a_file_that_is_something_else() {
     );
     refused!(
         yaml::read(&Source::bytes("m.yml", b"hello: world\n"), &names(), 5),
-        "m.yml, line 1: \"hello: world\" is not a section of a yeast-GEM YAML file, such as \"- reactions:\""
+        "m.yml: this is no yeast-GEM YAML: no \"- reactions:\" stands in it; expected the sections metabolites and reactions"
     );
     refused!(
         sbml::read(&Source::bytes("m.xml", b"<svg><g/></svg>"), &names(), 5),
@@ -406,11 +406,11 @@ fn a_model_with_faults() {
     let read = |text: &str| yaml::read(&Source::bytes("m.yml", text.as_bytes()), &names(), 5);
     refused!(
         read(&model("      - metabolites: !!omap\n          - s_9: -1\n      - lower_bound: 0\n")),
-        "m.yml, line 8: \"s_9\" is not a metabolite that the model lists"
+        "m.yml, line 9: \"s_9\" is not a metabolite that the model lists"
     );
     refused!(
         read(&model("      - lower_bound: low\n")),
-        "m.yml, line 10: \"low\" is not a lower bound, a number"
+        "m.yml, line 10: a yeast-GEM YAML file cannot be decoded: invalid floating point at line 10, column 22"
     );
     refused!(
         read(&model("      - lower_bound: 0\n      - gene_reaction_rule: \"YAL001C and\"\n")),
@@ -418,11 +418,25 @@ fn a_model_with_faults() {
     );
     refused!(
         read(&model("      - name: \"never closed\n")),
-        "m.yml, line 10: \"\\\"never closed\" is not a plain or quoted value on one line"
+        "m.yml, line 11: a yeast-GEM YAML file cannot be decoded: invalid indentation in multiline quoted scalar at line 11, column 1"
     );
     refused!(
         read(&model("      - lower_bound: 0\n      - id: \"r_2\"\n")),
-        "m.yml, line 11: \"id\" is not a key that the item has once"
+        "m.yml, line 11: a yeast-GEM YAML file cannot be decoded: duplicate field `id` at line 11, column 9"
+    );
+    refused!(
+        read(&model("      - lower_bound: 0\n      - metabolites: !!omap\n          - s_1: 0\n")),
+        "m.yml, line 9: \"s_1: 0\" is not a metabolite once, with a finite coefficient other than 0"
+    );
+    refused!(
+        read(&model(
+            "      - lower_bound: 0\n      - metabolites: &a\n          - s_1: 1\n      - name: *a\n"
+        )),
+        "m.yml, line 13: a yeast-GEM YAML file cannot be decoded: budget breached: Aliases { aliases: 1 } at line 13, column 15"
+    );
+    refused!(
+        read(&model("      - name: x\n")),
+        "m.yml, line 9: \"r_1\" is not a reaction with a finite lower bound"
     );
     let found = read(&model(
         "      - lower_bound: -1\n      - gene_reaction_rule: YAL001C and (TFC3 or\n          YXX9)\n",

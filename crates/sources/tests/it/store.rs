@@ -84,7 +84,7 @@ fn a_store_that_is_cut_off_or_something_else() {
     let whole = std::fs::read(&path).unwrap();
     let run = || message(&import(&recipe(), folder.path(), &|_| {}).unwrap_err());
     std::fs::write(&path, &whole[..whole.len() - 4096]).unwrap();
-    assert!(run().contains("it is cut off"), "{}", run());
+    assert!(run().contains("it is truncated"), "{}", run());
     for bytes in [&b"no store at all"[..], &[0; 10_000], &whole[..100]] {
         std::fs::write(&path, bytes).unwrap();
         assert!(run().contains("this is no LMDB file; expected the data.mdb"), "{}", run());
