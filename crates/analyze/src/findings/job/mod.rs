@@ -311,13 +311,12 @@ fn waits_once<'a>(timed: impl Iterator<Item = &'a Timed<'a>>) -> Vec<(&'a matchi
     waits
 }
 
-/// Returns the microseconds that a rank other than the last one waits in these collectives, as a mean over such ranks.
+/// Returns the microseconds that a rank other than the last one waits in these collectives: the mean over such ranks, summed over sizes of groups.
 fn mean_wait<'a>(late: impl Iterator<Item = &'a Timed<'a>>) -> f64 {
-    let late: Vec<&Timed<'_>> = late.collect();
-    let others = |found: &&Timed<'_>| found.matched.members.len().saturating_sub(1).max(1);
     let mut by_size: BTreeMap<usize, Vec<&Timed<'_>>> = BTreeMap::new();
     for found in late {
-        by_size.entry(others(&found)).or_default().push(found);
+        let others = found.matched.members.len().saturating_sub(1).max(1);
+        by_size.entry(others).or_default().push(found);
     }
     let mean = |(others, list): (usize, Vec<&Timed<'_>>)| {
         us(waits_once(list.into_iter()).iter().map(|(_, nanos)| nanos).sum()) / others as f64
