@@ -51,7 +51,7 @@ pub struct SpanRow<'a> {
     pub phase: Option<&'a str>,
     /// Innermost module or annotation at or above it.
     pub module: Option<&'a str>,
-    /// ProfilerStep in which it begins.
+    /// `ProfilerStep` in which it begins.
     pub step: Option<&'a str>,
     /// `pid` of its thread.
     pub pid: String,

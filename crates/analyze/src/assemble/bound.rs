@@ -110,8 +110,9 @@ fn with_other_threads(file: &FileSums<'_>, step: usize, threads: i64, mut nanos:
         categories.get(row.0).is_some_and(|category| category.role == Role::Communication)
     };
     let all: i64 = of_step.enumerate().filter(is_communication).map(|(_, nanos)| nanos).sum();
-    // Threads that communicate at once are waited for once: the mean of them is the least it can be.
-    let others = (all - nanos[StepPart::HostCommunication as usize]).max(0) / threads;
+    // Threads that communicate at once are waited for once: the mean of them is the least it can be. The own wait is part of it.
+    let own = nanos[StepPart::HostCommunication as usize];
+    let others = ((all - own) / threads - own).max(0);
     let moved = others.min(nanos[StepPart::Unnamed as usize]);
     nanos[StepPart::Unnamed as usize] -= moved;
     nanos[StepPart::HostCommunication as usize] += moved;
@@ -137,17 +138,20 @@ fn time_parts(nanos: &PartNanos) -> TimeParts {
 pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
     let has_device = file.has_device();
     let total_us = times.all.total_us();
-    let (limit, cause, confidence) = times.all.limit(has_device);
+    let (mut limit, mut cause, confidence) = times.all.limit(has_device);
     let busy = [StepPart::Compute, StepPart::Communication, StepPart::Copies]
         .map(|part| us(times.nanos[part as usize]));
     let window_us = us(file.totals.work_window.map_or(0, |(start, end)| end - start));
-    let naming = Naming { file, times, total_us, cause };
-    let CauseNames { largest, module, operation } = naming.names(limit);
-    // Without a device all time is the host's, so the cause is its largest phase.
-    let cause = match (limit, &largest) {
-        (Limit::Operations, Some((_, phase))) => *phase,
-        _ => cause,
-    };
+    let mut names = Naming { file, times, total_us, cause }.names(limit);
+    // Without a device all time is the host's, so the cause is its largest phase. Communication is a cause of its own.
+    if let (Limit::Operations, Some((name, phase))) = (limit, &names.largest) {
+        cause = *phase;
+        if is_communication(file, name) {
+            (limit, cause) = (Limit::Communication, share(times.all.communication_us, total_us));
+            names = Naming { file, times, total_us, cause }.names(limit);
+        }
+    }
+    let CauseNames { largest, module, operation } = names;
     Bound {
         limit,
         share: cause,
@@ -161,6 +165,12 @@ pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
         waits_for: None,
         parts: times.all,
     }
+}
+
+/// Whether a category of this name is communication.
+fn is_communication(file: &FileSums<'_>, name: &str) -> bool {
+    let mut categories = file.rules.categories().iter();
+    categories.any(|category| category.role == Role::Communication && category.name == name)
 }
 
 /// Whether device work only waits, by its name.

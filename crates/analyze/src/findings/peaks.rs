@@ -41,12 +41,8 @@ impl Peaks {
     pub fn of(device: &str) -> Option<Self> {
         let table: Table = toml::from_str(include_str!("devices.toml")).ok()?;
         let device = device.to_lowercase();
-        let fit = |entry: &Entry| {
-            let parts = entry.r#match.iter().filter(|part| contains_word(&device, &part.to_lowercase()));
-            parts.map(String::len).max()
-        };
-        let fits = table.device.into_iter().filter_map(|entry| Some((fit(&entry)?, entry)));
-        let (_, entry) = fits.max_by_key(|(length, _)| *length)?;
+        let fits = |part: &String| is_name(&device, &part.to_lowercase());
+        let entry = table.device.into_iter().find(|entry| entry.r#match.iter().any(fits))?;
         let flops = [
             (Precision::Fp64, entry.fp64),
             (Precision::Fp32, entry.fp32),
@@ -88,14 +84,9 @@ impl Peaks {
     }
 }
 
-/// Whether a part of a name begins and ends with words of it: `NVIDIA A10` is not in `NVIDIA A100`.
-fn contains_word(name: &str, part: &str) -> bool {
-    let is_edge = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric());
-    name.match_indices(part).any(|(at, _)| {
-        let (before, after) = (name.get(..at), name.get(at + part.len()..));
-        is_edge(before.and_then(|text| text.chars().next_back()))
-            && is_edge(after.and_then(|text| text.chars().next()))
-    })
+/// Whether `device` is this name with or without a maker: `A10` is neither `NVIDIA A100` nor `NVIDIA A10G`, and `H200` not `NVIDIA H200 NVL`.
+fn is_name(device: &str, name: &str) -> bool {
+    device.strip_suffix(name).is_some_and(|maker| maker.is_empty() || maker.ends_with(' '))
 }
 
 #[cfg(test)]
@@ -111,7 +102,23 @@ mod tests {
         assert_eq!(name("AMD Instinct MI300X VF").as_deref(), Some("AMD Instinct MI300X"));
         assert_eq!(name("AMD Instinct MI250X").as_deref(), Some("AMD Instinct MI250X, one die"));
         assert_eq!(name("NVIDIA A10").as_deref(), Some("NVIDIA A10"));
-        assert_eq!(name("NVIDIA A1000"), None);
+        assert_eq!(name("Tesla V100-SXM2-16GB").as_deref(), Some("NVIDIA V100 SXM2"));
+        assert_eq!(name("A100-SXM4-80GB").as_deref(), Some("NVIDIA A100 80GB SXM"));
+        // Variants with other figures.
+        for other in [
+            "NVIDIA A1000",
+            "NVIDIA A10G",
+            "NVIDIA L40",
+            "NVIDIA H200 NVL",
+            "NVIDIA GH200 480GB",
+            "NVIDIA GB200",
+            "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+            "NVIDIA GeForce RTX 4090 Laptop GPU",
+            "NVIDIA GeForce RTX 3090 Ti",
+            "AMD Instinct MI250X/MI250",
+        ] {
+            assert_eq!(name(other), None, "{other}");
+        }
         assert_eq!(name("NVIDIA A100"), None, "two sizes of memory have different bandwidths");
         assert_eq!(name(""), None);
     }

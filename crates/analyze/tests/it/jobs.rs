@@ -1,7 +1,7 @@
 //! Jobs of several ranks whose waits are known: a model of data-parallel training writes a trace for each rank.
 
 use knockout_analyze::{
-    Analysis, CollectiveKind, Collector, DelayCause, FileFindings, FindingSource, Job, Options, Rules,
+    Analysis, CollectiveKind, Collector, DelayCause, FileFindings, FindingSource, Job, Limit, Options, Rules,
     TraceFinding, jobs,
 };
 use knockout_trace::{ReadOptions, read};
@@ -200,4 +200,47 @@ fn numbers_of_collectives_match_ranks_whose_windows_differ() {
     files[3].collectives.rows.remove(0);
     let job = Analysis::of(files).job.unwrap();
     assert_eq!((job.collectives, job.unmatched_events, job.ranks[2].last_in), (9, 3, 9));
+}
+
+/// Two ranks on the host whose two all-reduces a step run at once; rank 1 arrives 60 ms and 70 ms after the step began.
+#[test]
+fn waits_in_two_collectives_at_once_count_once() {
+    let trace = |rank: usize, arrivals: [i64; 2]| {
+        let mut events = Vec::new();
+        for step in 0..4_i64 {
+            let start = 1_000_000 + step * 100_000;
+            let mut span = |cat: &str, name: &str, tid: i64, from: i64, to: i64| {
+                events.push(format!(
+                    "{{\"ph\":\"X\",\"cat\":\"{cat}\",\"name\":\"{name}\",\"pid\":0,\"tid\":{tid},\"ts\":{},\"dur\":{}}}",
+                    start + from,
+                    to - from
+                ));
+            };
+            span("user_annotation", &format!("ProfilerStep#{step}"), 1, 0, 90_000);
+            span("cpu_op", "forward", 1, 100, arrivals[0]);
+            span("cpu_op", "gloo:all_reduce", 2, arrivals[0], 75_000);
+            span("cpu_op", "gloo:all_reduce", 3, arrivals[1], 80_000);
+            span("user_annotation", "Optimizer.step#Adam.step", 1, 80_100, 89_000);
+        }
+        format!(
+            "{{\"distributedInfo\":{{\"rank\":{rank},\"world_size\":2}},\"traceEvents\":[{}]}}",
+            events.join(",")
+        )
+    };
+    let files = [trace(0, [20_000, 30_000]), trace(1, [60_000, 70_000])];
+    let analysis = Analysis::of(files.iter().map(|text| findings(text)).collect());
+    let job = analysis.job.unwrap();
+    // From 20 to 60 and from 30 to 70 ms: 50 ms of each of four steps, not 80.
+    assert_eq!(job.collectives, 8);
+    assert_eq!([0, 1].map(|rank| job.ranks[rank].wait_us), [200_000.0, 0.0]);
+    assert_eq!([0, 1].map(|rank| job.ranks[rank].others_waited_us), [0.0, 200_000.0]);
+    assert!(job.steps.iter().all(|step| step.wait_us == [50_000.0, 0.0]), "{:?}", job.steps);
+    let Some(TraceFinding::LastToArrive { source, wait_us, .. }) = &job.finding else {
+        panic!("{:?}", job.finding)
+    };
+    assert_eq!((source, *wait_us), (&FindingSource::Rank(1), 50_000.0));
+    // Its thread waits from 20 to 80 ms.
+    let bound = &analysis.ranks[0].bound;
+    assert_eq!((bound.limit, bound.parts.communication_us), (Limit::Straggler, 240_000.0));
+    assert_eq!((bound.share, bound.gain_us), (200.0 / 360.0, 50_000.0));
 }

@@ -2,7 +2,8 @@
 
 use knockout_analyze::export::{DeviceRow, SpanRow, Tables};
 use knockout_analyze::{
-    Analysis, CollectiveRow, Collector, Options, Peaks, Precision, RoofLimit, Rules, ShapeRow,
+    Analysis, CollectiveRow, Collector, DelayCause, FindingSource, Limit, Options, Peaks, Precision,
+    RoofLimit, Rules, ShapeRow, TraceFinding,
 };
 use knockout_trace::{ReadOptions, read};
 use std::collections::BTreeMap;
@@ -244,6 +245,20 @@ fn a_rank_that_waits_over_gloo_waits_for_the_one_that_loads() {
         job.ranks[0].wait_us,
         job.ranks[1].wait_us
     );
+    // The two all-reduces of a step overlap: 288 ms as a sum over both, 160.9 ms as a union.
+    assert_eq!([0, 1].map(|rank| (job.ranks[rank].wait_us / 100.0).round() / 10.0), [160.9, 12.5]);
+    for rank in 0..2 {
+        let by_step: f64 = job.steps.iter().map(|step| step.wait_us[rank]).sum();
+        assert!((by_step - job.ranks[rank].wait_us).abs() < 1e-6, "{by_step}");
+    }
+    let Some(TraceFinding::LastToArrive { wait_us, delay: Some(delay), .. }) = &job.finding else {
+        panic!("{:?}", job.finding)
+    };
+    assert_eq!((wait_us / 100.0).round(), 402.0);
+    assert_eq!(delay.cause, DelayCause::Host("data loading".to_owned()));
+    let [waiting, loading] = [&found.ranks[0].bound, &found.ranks[1].bound];
+    assert_eq!((waiting.limit, &waiting.waits_for), (Limit::Straggler, &Some(FindingSource::Rank(1))));
+    assert_eq!(((waiting.share * 1000.0).round(), loading.limit), (406.0, Limit::Data));
 }
 
 /// Sums of the exported rows.

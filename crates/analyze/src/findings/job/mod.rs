@@ -94,7 +94,7 @@ pub struct JobRank {
     pub file: String,
     /// Collectives in which it arrived last.
     pub last_in: usize,
-    /// Time in collectives before the last rank arrived.
+    /// Time in collectives before the last rank arrived; time in several at once counts once.
     pub wait_us: f64,
     /// Time that the other ranks waited on average in those collectives in which this one arrived last.
     pub others_waited_us: f64,
@@ -115,7 +115,7 @@ pub struct CollectiveSummary {
     pub bytes: Option<u64>,
     /// Number of collectives.
     pub count: usize,
-    /// Waiting of all ranks.
+    /// Waiting of all ranks, summed over the collectives.
     pub wait_us: f64,
     /// Median time from the last arrival to the first end.
     pub transfer_us: f64,
@@ -274,22 +274,16 @@ impl Job {
 
 fn ranks(files: &[FileFindings], timed: &[Timed<'_>], clocks: &[Option<ClockOffset>]) -> Vec<JobRank> {
     let mut wait = vec![0_i64; files.len()];
-    let mut others_waited = vec![0.0_f64; files.len()];
-    let mut last_in = vec![0_usize; files.len()];
-    for found in timed {
-        let mut sum = 0;
-        for (member, nanos) in found.waits() {
-            sum += nanos;
-            if let Some(wait) = wait.get_mut(member.file) {
-                *wait += nanos;
-            }
+    for (member, nanos) in waits_once(timed.iter()) {
+        if let Some(wait) = wait.get_mut(member.file) {
+            *wait += nanos;
         }
-        let others = found.matched.members.len().saturating_sub(1).max(1);
-        if let (Some(count), Some(waited)) = (last_in.get_mut(found.last), others_waited.get_mut(found.last))
-        {
-            *count += 1;
-            *waited += us(sum) / others as f64;
-        }
+    }
+    let (mut last_in, mut others_waited) = (Vec::new(), Vec::new());
+    for file in 0..files.len() {
+        let late = || timed.iter().filter(|found| found.last == file);
+        last_in.push(late().count());
+        others_waited.push(mean_wait(late()));
     }
     let rows = files.iter().zip(clocks).zip(wait).zip(last_in).zip(others_waited);
     rows.map(|((((file, clock), wait), last_in), others_waited_us)| JobRank {
@@ -301,6 +295,33 @@ fn ranks(files: &[FileFindings], timed: &[Timed<'_>], clocks: &[Option<ClockOffs
         clock: *clock,
     })
     .collect()
+}
+
+/// Returns the waits by their start, each without the part in which its rank already waits in an earlier collective.
+fn waits_once<'a>(timed: impl Iterator<Item = &'a Timed<'a>>) -> Vec<(&'a matching::Member, i64)> {
+    let mut waits: Vec<(&matching::Member, i64)> = timed.flat_map(Timed::waits).collect();
+    waits.sort_by_key(|(member, nanos)| (member.start, *nanos));
+    let mut until: BTreeMap<usize, i64> = BTreeMap::new();
+    for (member, nanos) in &mut waits {
+        let end = member.start + *nanos;
+        let until = until.entry(member.file).or_insert(member.start);
+        *nanos = (end - member.start.max(*until)).max(0);
+        *until = end.max(*until);
+    }
+    waits
+}
+
+/// Returns the microseconds that a rank other than the last one waits in these collectives: the mean over such ranks, summed over sizes of groups.
+fn mean_wait<'a>(late: impl Iterator<Item = &'a Timed<'a>>) -> f64 {
+    let mut by_size: BTreeMap<usize, Vec<&Timed<'_>>> = BTreeMap::new();
+    for found in late {
+        let others = found.matched.members.len().saturating_sub(1).max(1);
+        by_size.entry(others).or_default().push(found);
+    }
+    let mean = |(others, list): (usize, Vec<&Timed<'_>>)| {
+        us(waits_once(list.into_iter()).iter().map(|(_, nanos)| nanos).sum()) / others as f64
+    };
+    by_size.into_iter().map(mean).sum()
 }
 
 /// First and last event of the job on the common clock.
@@ -386,7 +407,7 @@ fn steps(files: &[FileFindings], timed: &[Timed<'_>], corrections: &[i64]) -> Ve
     let names = files.first().into_iter().flat_map(|file| &file.steps).take(count);
     let mut rows: Vec<StepWaits> =
         names.map(|step| StepWaits { name: step.name.clone(), wait_us: vec![0.0; files.len()] }).collect();
-    for (member, nanos) in timed.iter().flat_map(Timed::waits) {
+    for (member, nanos) in waits_once(timed.iter()) {
         let (Some(file), Some(correction)) = (files.get(member.file), corrections.get(member.file)) else {
             continue;
         };
