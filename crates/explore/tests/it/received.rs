@@ -74,7 +74,10 @@ fn damaged_and_hostile_archives_are_refused() {
         fs::write(&other, &bytes).unwrap();
         match unpack(&other) {
             Ok(same) => assert_eq!(same.pack, expected, "part {part}"),
-            Err(_) => refusals += 1,
+            Err(error) => {
+                refusals += 1;
+                assert!([Class::Damage, Class::Request].contains(&error.class()), "part {part}: {error:?}");
+            }
         }
     }
     assert!(refusals > 50, "{refusals} of 60 changes are refused");
