@@ -109,12 +109,16 @@ impl Catalog {
         Ok(runs)
     }
 
-    /// Returns the source of a label, or the first one where the label is empty.
-    pub(crate) fn source(&self, label: &str) -> Option<&Source> {
+    /// Returns the source of a label, or the first one where the label is empty. A run may have begun since the search.
+    pub(crate) fn source(&self, label: &str) -> Option<Source> {
         if label.is_empty() {
-            return self.first();
+            return self.first().cloned();
         }
-        self.sources.iter().find(|source| source.label == label)
+        let known = self.sources.iter().find(|source| source.label == label).cloned();
+        known.or_else(|| {
+            let run = self.runs().ok()?.into_iter().find(|run| self.label(&run.folder) == label)?;
+            Some(Source { label: label.to_owned(), kind: SourceKind::Run(run.folder) })
+        })
     }
 
     /// Returns the source that is shown where none is chosen.

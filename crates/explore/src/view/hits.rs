@@ -39,12 +39,18 @@ struct Choices {
 }
 
 impl Choices {
-    fn of(query: &Query, model: &Model) -> Self {
+    fn of(query: &Query, model: &Model) -> Result<Self, Problem> {
         let rows = model.run().map(|run| run.split.rows(Part::Train)).unwrap_or_default();
         let usual = CutOffs::usual(model.dataset().samples.label_stats(rows).map_or(0.0, |stats| stats.sd));
         let sign = if query.get("sign") == "positive" { Sign::Positive } else { Sign::Negative };
         let usual = if sign == Sign::Positive { usual.positive } else { usual.negative };
-        Self { sign, cut_off: query.number("cutoff").unwrap_or(usual) }
+        let cut_off = match query.get("cutoff") {
+            "" => usual,
+            text => query.number("cutoff").ok_or_else(|| {
+                Problem::wrong(format!("{text} is not a score; a cut-off is a number such as {usual}"))
+            })?,
+        };
+        Ok(Self { sign, cut_off })
     }
 
     fn is_strong(&self, score: f64) -> bool {
@@ -136,7 +142,7 @@ fn precision(
 pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
     let shown = Shown::of(explorer, query)?;
     let model = &*shown.model;
-    let choices = Choices::of(query, model);
+    let choices = Choices::of(query, model)?;
     let mut page = empty_page("Hits", format!("{} · {}", model.dataset().manifest.name, shown.label()));
     page.sections.push(Section::new("choose", "").with(form(explorer, &shown, &choices)));
     if model.run().is_none() {
@@ -184,7 +190,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     Ok(page)
 }
 
-fn form(explorer: &Explorer, shown: &Shown<'_>, choices: &Choices) -> Form {
+fn form(explorer: &Explorer, shown: &Shown, choices: &Choices) -> Form {
     Form {
         action: "hits".to_owned(),
         fields: vec![
@@ -265,7 +271,7 @@ struct Row {
 }
 
 fn rows(
-    shown: &Shown<'_>,
+    shown: &Shown,
     hits: &[Hit],
     ordered: &[&TestRecord],
     choices: &Choices,
@@ -286,7 +292,7 @@ fn rows(
 }
 
 fn list(
-    shown: &Shown<'_>,
+    shown: &Shown,
     hits: &HitList,
     ordered: &[&TestRecord],
     choices: &Choices,
@@ -337,7 +343,7 @@ fn list(
 
 pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
     let shown = Shown::of(explorer, query)?;
-    let choices = Choices::of(query, &shown.model);
+    let choices = Choices::of(query, &shown.model)?;
     let hits = shown.model.hits().as_ref().map_err(|reason| Problem::wrong(reason.clone()))?;
     let records = shown.model.test_records().as_deref().unwrap_or_default();
     let of_order: Vec<TestRecord> =
