@@ -206,6 +206,11 @@ fn what_would_change_the_result_is_refused_with_its_place() {
         assert!(refused.contains(words), "{replacement}: {refused}");
     }
     assert!(refusal(&[("a.yaml", "defaults: [a, _self_]\n")]).contains("includes itself"));
+    let many = format!("defaults: [{}_self_]\n", "b, ".repeat(30));
+    let files = [("a.yaml", &many[..]), ("b.yaml", &many.replace('b', "c")), ("c.yaml", "x: 1\n")];
+    assert!(refusal(&files).contains("more than 256 files"));
+    let long = format!("x: {}\ny: {}\n", "a".repeat(100_000), "${x}".repeat(10_000));
+    assert!(refusal(&[("a.yaml", &long)]).contains("too long values"));
     assert!(refusal(&[("a.yaml", "trainer: {max_epochs: 1}\n")]).contains("do not name the model"));
     assert!(refusal(&[("a.yaml", "a: [1\n")]).contains("a.yaml"));
     assert!(refusal(&[("a.yaml", "a: 1\na: 2\n")]).contains("a.yaml:2"));
