@@ -146,6 +146,11 @@ fn hits_are_sets_without_a_score_and_runs_are_beside_each_other() {
             before = prediction;
         }
         assert!(rows.len() > 100, "{} rows", rows.len());
+        let positive = ["0.05", "-0.05"].map(|cut_off| {
+            client.get(&format!("hits.csv?of=runs/stack-0&sign=positive&cutoff={cut_off}")).body
+        });
+        assert_eq!(positive[0], positive[1], "a cut-off has the sign of the interactions");
+        assert!(positive[0] != client.get("hits.csv?of=runs/stack-0&sign=positive&cutoff=0").body);
         let runs = json(client, "runs.json");
         let group = &runs["groups"][0]["runs"];
         assert_eq!((group.as_array().unwrap().len(), &runs["training"]), (2, &Value::Bool(false)));
