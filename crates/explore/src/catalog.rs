@@ -16,7 +16,7 @@ const PACKED: &str = "knockout";
 /// Files with names like those of traces that this program writes.
 const OWN_DOCUMENTS: [&str; 3] = ["profile.json", "report.json", "manifest.json"];
 
-/// What can be shown.
+/// The runs, datasets and traces that were found.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     folders: Vec<PathBuf>,

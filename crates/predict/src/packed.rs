@@ -50,7 +50,7 @@ pub struct Pack {
     pub model: String,
     /// Seed of the weights.
     pub seed: u64,
-    /// Which state of the run.
+    /// The state of the run.
     pub state: String,
     /// blake3 over the weights.
     pub weights_hash: String,

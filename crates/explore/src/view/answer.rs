@@ -157,7 +157,7 @@ impl Problem {
         Self { status: 400, message: message.into(), links: Vec::new() }
     }
 
-    /// Adds addresses to go on with.
+    /// Adds addresses that lead on.
     pub(crate) fn with_links(mut self, links: impl IntoIterator<Item = (String, String)>) -> Self {
         self.links.extend(links);
         self

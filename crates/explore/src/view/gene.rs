@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MEASURED: usize = 500;
 /// Rows of a table before it is expanded.
 const SHOWN: usize = 15;
-/// Partners at each end that a page lists, unless the query asks for another number.
+/// Partners at each end that a page lists, unless the query has another number.
 const PARTNERS: usize = 50;
 /// Partners at each end of a page at most.
 const MOST_PARTNERS: usize = 1_000;

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Runs whose curves are drawn.
 const MOST_RUNS: usize = 200;
 
-/// Document of all runs, which the page asks for again while one is in training.
+/// Document of all runs, which the page requests again while one is in training.
 #[derive(Debug, Serialize)]
 struct RunsDocument {
     schema: u32,

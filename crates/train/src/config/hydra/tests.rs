@@ -75,7 +75,7 @@ fn hetero() -> Translated {
     translated(&[("mine.yaml", HETERO), ("base.yaml", "trainer: {max_epochs: 9}\n")], None).unwrap()
 }
 
-/// The message of a refusal, with its place but without the folder.
+/// Returns the message of a refusal, with file and line but without the folder.
 fn refusal(files: &[(&str, &str)]) -> String {
     let error = translated(files, None).unwrap_err();
     let file = error.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
@@ -147,7 +147,7 @@ fn later_files_of_the_defaults_win_over_earlier_ones() {
     let own_wins = epochs(&list("base, _self_"), &[base]);
     assert_eq!(own_wins, ["epochs=1", "max_steps=7"]);
     assert_eq!(epochs(&list("_self_, base"), &[base])[0], "epochs=2");
-    // A group's file stands in the section of the group, or where it says.
+    // A group's file goes into the section of the group, or into its package.
     let group = epochs(&list("_self_, trainer: quick"), &[("trainer/quick.yaml", "max_epochs: 5\n")]);
     assert_eq!(group, ["epochs=5"]);
     let global = ("trainer/quick.yaml", "# @package _global_\ntrainer: {max_epochs: 6}\n");
