@@ -92,7 +92,7 @@ impl Model {
                 let folders = std::slice::from_ref(folder);
                 // Runs beside it may be of another dataset, which has not moved.
                 let opened = match OpenRuns::open(folders, None, data) {
-                    Err(error) if data.is_some() => OpenRuns::open(folders, None, None).map_err(|_| error)?,
+                    Err(error) if data.is_some() => OpenRuns::open(folders, None, None).or(Err(error))?,
                     opened => opened?,
                 };
                 let split = Arc::clone(&opened.split);

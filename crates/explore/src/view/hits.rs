@@ -275,7 +275,9 @@ fn at_numbers(ordered: &[&TestRecord], strong: usize, choices: &Choices) -> Sect
 /// Counts records by regime.
 fn regimes(records: &[&TestRecord]) -> String {
     let mut counts: BTreeMap<Regime, usize> = BTreeMap::new();
-    records.iter().for_each(|record| *counts.entry(record.regime).or_default() += 1);
+    for record in records {
+        *counts.entry(record.regime).or_default() += 1;
+    }
     let counts = counts.into_iter().map(|(regime, number)| format!("{}: {}", regime.title(), count(number)));
     counts.collect::<Vec<String>>().join("; ")
 }

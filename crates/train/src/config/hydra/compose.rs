@@ -114,7 +114,7 @@ impl Composer {
         if ![name, group].iter().all(|path| path.is_empty() || path.split('/').all(is_plain)) {
             return Err(entry.place.refuse(format!("{name:?} is not a file below this one")));
         }
-        let file = if name.ends_with(".yaml") { name.to_owned() } else { format!("{name}.yaml") };
+        let file = format!("{}.yaml", name.strip_suffix(".yaml").unwrap_or(name));
         let path = base.join(group).join(file);
         if !path.exists() {
             return Ok(None);

@@ -5,6 +5,7 @@ use super::{Translated, read};
 use crate::config::Config;
 use knockout_base::error::Result;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 const HETERO: &str = "
@@ -222,12 +223,12 @@ fn hostile_files_are_refused() {
     let mut bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for level in 1..9 {
         let below = format!("*a{}, ", level - 1).repeat(10);
-        bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        writeln!(bomb, "a{level}: &a{level} [{below}]").unwrap();
     }
     let mut chain = "a0: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for level in 1..9 {
         let below = format!("\n  - ${{a{}}}", level - 1).repeat(10);
-        chain.push_str(&format!("a{level}:{below}\n"));
+        writeln!(chain, "a{level}:{below}").unwrap();
     }
     let large = format!("a: \"{}\"\n", "x".repeat(2 << 20));
     for text in [deep, bomb, chain, large] {
