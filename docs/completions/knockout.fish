@@ -323,7 +323,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand pack" -l out -d 'The file to write' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand pack" -l state -d 'Which state of the run; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand pack" -l state -d 'State of the run; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand pack" -l data -d 'The dataset folder, if it is no longer where the run was trained; its contents must be the same' -r -F

@@ -528,7 +528,7 @@ last\:"The last one saved"))' \
 (pack)
 _arguments "${_arguments_options[@]}" : \
 '--out=[The file to write]:FILE:_files' \
-'--state=[Which state of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+'--state=[State of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \

@@ -16,7 +16,7 @@ const PACKED: &str = "knockout";
 /// Files with names like those of traces that this program writes.
 const OWN_DOCUMENTS: [&str; 3] = ["profile.json", "report.json", "manifest.json"];
 
-/// What can be shown.
+/// The runs, datasets and traces that were found.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     folders: Vec<PathBuf>,
@@ -46,27 +46,32 @@ impl Catalog {
     /// Searches folders. A folder may be that of one run or dataset, and a file a trace.
     pub(crate) fn find(folders: &[PathBuf]) -> Result<Self> {
         let mut catalog = Self { folders: folders.to_vec(), sources: Vec::new(), traces: Vec::new() };
-        let mut datasets = Vec::new();
+        let (mut datasets, mut packed) = (Vec::new(), Vec::new());
         for folder in folders {
             let metadata =
                 folder.metadata().map_err(|error| Error::io("could not be opened", folder, error))?;
             if metadata.is_file() {
-                if folder.extension().is_some_and(|ending| ending == PACKED) {
-                    catalog.add(SourceKind::Run(folder.clone()));
+                if is_packed(folder) {
+                    packed.push(folder.clone());
                 } else {
                     catalog.traces.push(folder.clone());
                 }
                 continue;
             }
             let mut left = MOST_ENTRIES;
-            search(folder, DEPTH, &mut left, &mut datasets, &mut catalog.traces);
+            search(folder, DEPTH, &mut left, &mut |found| match found {
+                Found::Dataset(folder) => datasets.push(folder),
+                Found::Packed(file) => packed.push(file),
+                Found::Trace(file) if catalog.traces.len() < MOST_TRACES => catalog.traces.push(file),
+                Found::Trace(_) => {}
+            });
         }
         let mut runs = catalog.runs()?;
         // The best first: it is shown where none is chosen.
         let best = |run: &RunSummary| -run.best_pearson.unwrap_or(f64::NEG_INFINITY);
         runs.sort_by(|a, b| best(a).total_cmp(&best(b)).then_with(|| a.folder.cmp(&b.folder)));
-        for run in runs {
-            catalog.add(SourceKind::Run(run.folder));
+        for run in runs.into_iter().map(|run| run.folder).chain(packed) {
+            catalog.add(SourceKind::Run(run));
         }
         for folder in datasets {
             catalog.add(SourceKind::Dataset(folder));
@@ -109,12 +114,16 @@ impl Catalog {
         Ok(runs)
     }
 
-    /// Returns the source of a label, or the first one where the label is empty.
-    pub(crate) fn source(&self, label: &str) -> Option<&Source> {
+    /// Returns the source of a label, or the first one where the label is empty. A run may have begun since the search.
+    pub(crate) fn source(&self, label: &str) -> Option<Source> {
         if label.is_empty() {
-            return self.first();
+            return self.first().cloned();
         }
-        self.sources.iter().find(|source| source.label == label)
+        let known = self.sources.iter().find(|source| source.label == label).cloned();
+        known.or_else(|| {
+            let run = self.runs().ok()?.into_iter().find(|run| self.label(&run.folder) == label)?;
+            Some(Source { label: label.to_owned(), kind: SourceKind::Run(run.folder) })
+        })
     }
 
     /// Returns the source that is shown where none is chosen.
@@ -145,16 +154,22 @@ impl Catalog {
     }
 }
 
-/// Collects datasets and traces; folders that cannot be read and links are left out.
-fn search(
-    folder: &Path,
-    depth: usize,
-    left: &mut usize,
-    datasets: &mut Vec<PathBuf>,
-    traces: &mut Vec<PathBuf>,
-) {
+/// Returns whether a file has the ending of a packed model.
+fn is_packed(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == PACKED)
+}
+
+/// A find of the search.
+enum Found {
+    Dataset(PathBuf),
+    Packed(PathBuf),
+    Trace(PathBuf),
+}
+
+/// Finds datasets, packed models and traces; folders that cannot be read and links are left out.
+fn search(folder: &Path, depth: usize, left: &mut usize, add: &mut dyn FnMut(Found)) {
     if ["dataset.toml", "samples.parquet", "genes.parquet"].iter().all(|name| folder.join(name).is_file()) {
-        datasets.push(folder.to_owned());
+        add(Found::Dataset(folder.to_owned()));
         return;
     }
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -167,14 +182,15 @@ fn search(
         if kind.is_dir() {
             // Hidden folders are half-written or not the user's own; checkpoints have no traces.
             if depth > 0 && !name.starts_with('.') && name != "checkpoints" {
-                search(&entry.path(), depth - 1, left, datasets, traces);
+                search(&entry.path(), depth - 1, left, add);
             }
+        } else if kind.is_file() && is_packed(&entry.path()) {
+            add(Found::Packed(entry.path()));
         } else if kind.is_file()
-            && traces.len() < MOST_TRACES
             && knockout_trace::is_trace_name(&name)
             && !OWN_DOCUMENTS.contains(&name.to_ascii_lowercase().as_str())
         {
-            traces.push(entry.path());
+            add(Found::Trace(entry.path()));
         }
     }
 }

@@ -89,7 +89,12 @@ impl Model {
         let (dataset, run, split) = match &source.kind {
             SourceKind::Dataset(folder) => (Arc::new(Dataset::open(folder)?), None, None),
             SourceKind::Run(folder) => {
-                let opened = OpenRuns::open(std::slice::from_ref(folder), None, data)?;
+                let folders = std::slice::from_ref(folder);
+                // Runs beside it may be of another dataset, which has not moved.
+                let opened = match OpenRuns::open(folders, None, data) {
+                    Err(error) if data.is_some() => OpenRuns::open(folders, None, None).or(Err(error))?,
+                    opened => opened?,
+                };
                 let split = Arc::clone(&opened.split);
                 (Arc::clone(&opened.dataset), Some(opened), Some(split))
             }

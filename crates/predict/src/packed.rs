@@ -50,7 +50,7 @@ pub struct Pack {
     pub model: String,
     /// Seed of the weights.
     pub seed: u64,
-    /// Which state of the run.
+    /// The state of the run.
     pub state: String,
     /// blake3 over the weights.
     pub weights_hash: String,
@@ -205,7 +205,13 @@ fn copy(from: &mut dyn io::Read, to: &mut dyn Write) -> Result<PackedFile> {
     let failed = |error: io::Error| Error::failure("could not be copied").caused_by(error);
     let (mut block, mut hasher, mut bytes) = (vec![0; BLOCK], blake3::Hasher::new(), 0_u64);
     loop {
-        let read = from.read(&mut block).map_err(failed)?;
+        let read = from.read(&mut block).map_err(|error| match error.kind() {
+            // The archive has a checksum and a length of its own for each file.
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Error::damage("it is damaged in the archive").caused_by(error)
+            }
+            _ => failed(error),
+        })?;
         if read == 0 {
             return Ok(PackedFile { bytes, blake3: hasher.finalize().to_hex().to_string() });
         }

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 ///
 /// A local server shows what is in a folder: measured and predicted interactions of a gene, explanations, hits with an
 /// estimate of how many are false, curves of runs (live while they are trained) and reports of traces. It changes nothing,
-/// answers only to this machine, and ends with Ctrl-C. The address has a token: whoever has the address can read the pages.
+/// answers only to this machine, and ends with Ctrl-C. The address has a token, which gives access to the pages.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout explore

@@ -27,7 +27,7 @@ pub(crate) struct PackArgs {
     /// The file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Which state of the run; by default the best Pearson, or the last where no epoch has ended
+    /// State of the run; by default the best Pearson, or the last where no epoch has ended
     #[arg(long, value_name = "STATE", value_parser = choice::slot())]
     state: Option<Slot>,
     /// The dataset folder, if it is no longer where the run was trained; its contents must be the same

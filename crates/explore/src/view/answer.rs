@@ -157,7 +157,7 @@ impl Problem {
         Self { status: 400, message: message.into(), links: Vec::new() }
     }
 
-    /// Adds addresses to go on with.
+    /// Adds addresses that lead on.
     pub(crate) fn with_links(mut self, links: impl IntoIterator<Item = (String, String)>) -> Self {
         self.links.extend(links);
         self
@@ -166,7 +166,7 @@ impl Problem {
     /// Returns the page of the problem.
     pub(crate) fn answer(&self, view: &str, of: &str) -> Answer {
         let page = Page {
-            title: "Not found".to_owned(),
+            title: if self.status == 404 { "Not found" } else { "This page cannot be shown" }.to_owned(),
             made_by: "knockout explore".to_owned(),
             warnings: vec![self.message.clone()],
             sections: match &self.links[..] {
@@ -192,7 +192,7 @@ impl From<Error> for Problem {
 }
 
 /// Returns the source that a query names.
-pub(crate) fn source<'c>(catalog: &'c Catalog, of: &str) -> Result<&'c Source, Problem> {
+pub(crate) fn source(catalog: &Catalog, of: &str) -> Result<Source, Problem> {
     catalog.source(of).ok_or_else(|| {
         if of.is_empty() {
             return Problem::missing("there is no run and no dataset in this folder, only traces");

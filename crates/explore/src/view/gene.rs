@@ -2,12 +2,12 @@
 
 use super::answer::{Answer, CsvCell, Problem};
 use super::partners::{Partner, Partners, neighbours};
-use super::shared::{Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
+use super::shared::{FITTED, Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
 use crate::explorer::Explorer;
 use crate::model::{MOST_SLOW_SETS, Predicted};
 use crate::query::{Query, address};
 use knockout_data::cell::{GeneId, GeneSets};
-use knockout_data::screen::Regime;
+use knockout_data::screen::{Part, Regime};
 use knockout_report::lab::{GeneDocument, HitDocument, gene_page};
 use knockout_report::page::{
     Column, Diagram, DiagramNode, Fact, Field, Form, Page, Section, SectionItem, Strip, StripMark, StripRow,
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MEASURED: usize = 500;
 /// Rows of a table before it is expanded.
 const SHOWN: usize = 15;
-/// Partners at each end that a page lists, unless the query asks for another number.
+/// Partners at each end that a page lists, unless the query has another number.
 const PARTNERS: usize = 50;
 /// Partners at each end of a page at most.
 const MOST_PARTNERS: usize = 1_000;
@@ -90,7 +90,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
 }
 
 /// Returns the page before a gene is chosen: those with most samples.
-fn start(shown: &Shown<'_>, form: Form) -> Page {
+fn start(shown: &Shown, form: Form) -> Page {
     let model = &shown.model;
     let mut genes: Vec<u32> = (0..model.genes().len() as u32).collect();
     genes.sort_by_key(|&gene| (std::cmp::Reverse(model.rows(gene).len()), gene));
@@ -112,7 +112,7 @@ fn start(shown: &Shown<'_>, form: Form) -> Page {
     page
 }
 
-fn strip(shown: &Shown<'_>, gene: u32, partners: &Partners) -> Section {
+fn strip(shown: &Shown, gene: u32, partners: &Partners) -> Section {
     let samples = &shown.model.dataset().samples;
     let mut rows: Vec<u32> = shown.model.rows(gene).to_vec();
     rows.sort_by(|&a, &b| samples.scores()[a as usize].total_cmp(&samples.scores()[b as usize]));
@@ -150,14 +150,14 @@ fn ends<T>(list: &[T], count: usize) -> Vec<&T> {
 }
 
 /// Describes the sets that are predicted.
-fn what(shown: &Shown<'_>, partners: &Partners) -> String {
+fn what(shown: &Shown, partners: &Partners) -> String {
     match &partners.with[..] {
         [] => "pairs".to_owned(),
         with => format!("sets with {}", shown.names(with, &[])),
     }
 }
 
-fn predicted(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -> Section {
+fn predicted(shown: &Shown, gene: u32, partners: &Partners, query: &Query) -> Section {
     let model = &shown.model;
     let left = partners.filtered(query);
     let wanted = query.number("n").map_or(PARTNERS, |n| (n.max(1.0) as usize).min(MOST_PARTNERS));
@@ -194,6 +194,7 @@ fn predicted(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -
             Column::number("predicted"),
             Column::number("95 % interval"),
             Column::number("measured"),
+            Column::text("part").wide_only(),
             Column::text("regime").wide_only(),
             Column::text("flags"),
         ];
@@ -202,6 +203,9 @@ fn predicted(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -
     };
     let first = left.len().min(wanted);
     let last = (left.len() - first).min(wanted);
+    if left.iter().any(|partner| partner.part == Some(Part::Train)) {
+        section = section.with(FITTED);
+    }
     section = section.with(table("Lowest", left[..first].iter().collect()));
     if last > 0 {
         section = section.with(table("Highest", left[left.len() - last..].iter().rev().collect()));
@@ -217,11 +221,11 @@ fn with_address(view: &str, shared: &[(&str, &str)], with: &str) -> String {
 }
 
 /// Returns the systematic names of genes, joined by commas.
-fn names(shown: &Shown<'_>, genes: &[u32]) -> String {
+fn names(shown: &Shown, genes: &[u32]) -> String {
     genes.iter().map(|&gene| shown.model.systematic(gene)).collect::<Vec<_>>().join(",")
 }
 
-fn partner_row(shown: &Shown<'_>, partner: &Partner) -> [TableCell; 7] {
+fn partner_row(shown: &Shown, partner: &Partner) -> [TableCell; 8] {
     let predicted = &partner.predicted;
     // The column beside it has the score.
     let hit = HitDocument { measured: false, ..partner.hit.clone() };
@@ -231,12 +235,13 @@ fn partner_row(shown: &Shown<'_>, partner: &Partner) -> [TableCell; 7] {
         TableCell::number(score(predicted.mean), predicted.mean),
         interval(predicted).into(),
         partner.score.map_or_else(|| "–".into(), |value| TableCell::number(score(value), value)),
+        partner.part.map_or("–", Part::name).into(),
         partner.hit.regime.map_or("unknown", Regime::title).into(),
         hit.flags().into(),
     ]
 }
 
-fn filters(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -> Form {
+fn filters(shown: &Shown, gene: u32, partners: &Partners, query: &Query) -> Form {
     let switch = |name: &str, label: &str| Field::Switch {
         name: name.to_owned(),
         label: label.to_owned(),
@@ -264,11 +269,7 @@ fn filters(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -> 
 }
 
 /// The measured samples of a gene by ascending score, with their predictions.
-fn measured_rows(
-    shown: &Shown<'_>,
-    gene: u32,
-    most: usize,
-) -> Result<Vec<(u32, Option<Predicted>)>, Problem> {
+fn measured_rows(shown: &Shown, gene: u32, most: usize) -> Result<Vec<(u32, Option<Predicted>)>, Problem> {
     let samples = &shown.model.dataset().samples;
     let mut rows: Vec<u32> = shown.model.rows(gene).to_vec();
     rows.sort_by(|&a, &b| {
@@ -282,7 +283,7 @@ fn measured_rows(
     Ok(rows.into_iter().zip(predicted).collect())
 }
 
-fn measured(shown: &Shown<'_>, gene: u32) -> Result<Section, Problem> {
+fn measured(shown: &Shown, gene: u32) -> Result<Section, Problem> {
     let all = shown.model.rows(gene).len();
     let section = Section::new("measured", format!("Measured interactions: {}", count(all)));
     if all == 0 {
@@ -296,7 +297,9 @@ fn measured(shown: &Shown<'_>, gene: u32) -> Result<Section, Problem> {
         Column::number("p-value").wide_only(),
         Column::text("part of the split"),
     ];
-    let rows = measured_rows(shown, gene, MEASURED)?.into_iter().map(|(row, predicted)| {
+    let rows = measured_rows(shown, gene, MEASURED)?;
+    let is_fitted = rows.iter().any(|&(row, _)| shown.model.part(row) == Some(Part::Train));
+    let rows = rows.into_iter().map(|(row, predicted)| {
         let sample = samples.get(row as usize);
         let others = shown.names(sample.genes, &[gene]);
         let others = if others.is_empty() { "alone".to_owned() } else { others };
@@ -308,11 +311,12 @@ fn measured(shown: &Shown<'_>, gene: u32) -> Result<Section, Problem> {
                 |predicted| TableCell::number(score(predicted.mean), predicted.mean),
             ),
             sample.p_value.map_or_else(|| "–".into(), |p| TableCell::number(format!("{p:.2e}"), p)),
-            shown.model.part(row).map_or("none", knockout_data::screen::Part::name).into(),
+            shown.model.part(row).map_or("none", Part::name).into(),
         ]
     });
     let table = Table::new(columns).id("measured-table").with_rows(rows).limited(SHOWN, SHOWN);
     let csv = address("measured.csv", &[("of", shown.label()), ("name", shown.model.systematic(gene))]);
+    let section = if is_fitted { section.with(FITTED) } else { section };
     let section = if all > 2 * MEASURED {
         section.note(format!("The {MEASURED} lowest and the {MEASURED} highest."))
     } else {
@@ -321,7 +325,7 @@ fn measured(shown: &Shown<'_>, gene: u32) -> Result<Section, Problem> {
     Ok(section.with(SectionItem::Links(vec![(format!("all {} as CSV", count(all)), csv)])).with(table))
 }
 
-fn neighbourhood(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Query) -> Section {
+fn neighbourhood(shown: &Shown, gene: u32, partners: &Partners, query: &Query) -> Section {
     let networks = shown.model.dataset().cell.networks();
     let section = Section::new("neighbourhood", "Neighbourhood");
     if networks.is_empty() {
@@ -394,7 +398,7 @@ fn neighbourhood(shown: &Shown<'_>, gene: u32, partners: &Partners, query: &Quer
 }
 
 /// Returns the edges among genes, as positions in the list with the number of networks.
-fn edges(shown: &Shown<'_>, genes: &[u32], wants: &dyn Fn(&str) -> bool) -> Vec<(usize, usize, usize)> {
+fn edges(shown: &Shown, genes: &[u32], wants: &dyn Fn(&str) -> bool) -> Vec<(usize, usize, usize)> {
     let position: BTreeMap<u32, usize> =
         genes.iter().enumerate().map(|(index, &gene)| (gene, index)).collect();
     let mut found: BTreeMap<(usize, usize), BTreeSet<&str>> = BTreeMap::new();
@@ -471,7 +475,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
     let shown = Shown::of(explorer, query)?;
     let gene = shown.gene(query.get("name"))?;
     let partners = Partners::of(&shown, gene, query)?;
-    let rows = partners.filtered(query).into_iter().map(|partner| -> [CsvCell; 10] {
+    let rows = partners.filtered(query).into_iter().map(|partner| -> [CsvCell; 11] {
         let hit = &partner.hit;
         let essential = hit.essential.as_ref().map_or_else(
             || "unknown".to_owned(),
@@ -488,6 +492,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
             hit.regime.map_or("unknown", Regime::name).into(),
             essential.into(),
             hit.linkage.name().into(),
+            partner.part.map_or("none", Part::name).into(),
         ]
     });
     let columns = [
@@ -501,6 +506,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
         "regime",
         "essential",
         "linkage",
+        "part",
     ];
     Ok(Answer::csv("partners", &columns, rows))
 }
@@ -518,7 +524,7 @@ pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
                 sample.score.into(),
                 predicted.map(|predicted| predicted.mean).into(),
                 sample.p_value.into(),
-                shown.model.part(row).map_or("none", knockout_data::screen::Part::name).into(),
+                shown.model.part(row).map_or("none", Part::name).into(),
             ]
         });
     Ok(Answer::csv("measured", &["genes", "names", "score", "prediction", "p_value", "part"], rows))

@@ -13,6 +13,7 @@ use knockout_report::page::{
     Chart, Column, Fact, Field, Form, Page, Plot, Section, SectionItem, Series, Table, TableCell,
 };
 use knockout_report::units::count;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Test records behind an estimate at least.
 const FEWEST: usize = 50;
@@ -39,12 +40,24 @@ struct Choices {
 }
 
 impl Choices {
-    fn of(query: &Query, model: &Model) -> Self {
+    fn of(query: &Query, model: &Model) -> Result<Self, Problem> {
         let rows = model.run().map(|run| run.split.rows(Part::Train)).unwrap_or_default();
         let usual = CutOffs::usual(model.dataset().samples.label_stats(rows).map_or(0.0, |stats| stats.sd));
         let sign = if query.get("sign") == "positive" { Sign::Positive } else { Sign::Negative };
         let usual = if sign == Sign::Positive { usual.positive } else { usual.negative };
-        Self { sign, cut_off: query.number("cutoff").unwrap_or(usual) }
+        let cut_off = match query.get("cutoff") {
+            "" => usual,
+            text => query.number("cutoff").ok_or_else(|| {
+                Problem::wrong(format!("{text} is not a score; a cut-off is a number such as {usual}"))
+            })?,
+        };
+        // The form keeps the number where the sign is changed; beyond one of the other sign lies nearly every score.
+        let cut_off = match sign {
+            _ if cut_off == 0.0 => 0.0,
+            Sign::Negative => -cut_off.abs(),
+            Sign::Positive => cut_off.abs(),
+        };
+        Ok(Self { sign, cut_off })
     }
 
     fn is_strong(&self, score: f64) -> bool {
@@ -136,7 +149,7 @@ fn precision(
 pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
     let shown = Shown::of(explorer, query)?;
     let model = &*shown.model;
-    let choices = Choices::of(query, model);
+    let choices = Choices::of(query, model)?;
     let mut page = empty_page("Hits", format!("{} · {}", model.dataset().manifest.name, shown.label()));
     page.sections.push(Section::new("choose", "").with(form(explorer, &shown, &choices)));
     if model.run().is_none() {
@@ -184,7 +197,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     Ok(page)
 }
 
-fn form(explorer: &Explorer, shown: &Shown<'_>, choices: &Choices) -> Form {
+fn form(explorer: &Explorer, shown: &Shown, choices: &Choices) -> Form {
     Form {
         action: "hits".to_owned(),
         fields: vec![
@@ -252,8 +265,21 @@ fn at_numbers(ordered: &[&TestRecord], strong: usize, choices: &Choices) -> Sect
         ])
     };
     Section::new("precision", "Precision on the test part")
-        .note("Samples of the test part by their prediction; no run was fitted to them.")
+        .note(format!(
+            "Samples of the test part by their prediction; the run was not fitted to them. {}.",
+            regimes(ordered)
+        ))
         .with(Table::new(columns).with_rows(NUMBERS.into_iter().filter_map(row)))
+}
+
+/// Counts records by regime.
+fn regimes(records: &[&TestRecord]) -> String {
+    let mut counts: BTreeMap<Regime, usize> = BTreeMap::new();
+    for record in records {
+        *counts.entry(record.regime).or_default() += 1;
+    }
+    let counts = counts.into_iter().map(|(regime, number)| format!("{}: {}", regime.title(), count(number)));
+    counts.collect::<Vec<String>>().join("; ")
 }
 
 /// A hit with its estimate.
@@ -265,7 +291,7 @@ struct Row {
 }
 
 fn rows(
-    shown: &Shown<'_>,
+    shown: &Shown,
     hits: &[Hit],
     ordered: &[&TestRecord],
     choices: &Choices,
@@ -286,7 +312,7 @@ fn rows(
 }
 
 fn list(
-    shown: &Shown<'_>,
+    shown: &Shown,
     hits: &HitList,
     ordered: &[&TestRecord],
     choices: &Choices,
@@ -303,8 +329,13 @@ fn list(
         Column::text("flags"),
     ];
     let rows = rows(shown, listed, ordered, choices)?;
-    let accuracy: std::collections::BTreeSet<Option<Regime>> =
-        rows.iter().map(|row| row.document.regime).collect();
+    let unknown = rows.iter().any(|row| row.precision.is_none()).then(|| {
+        format!(
+            "\u{2013}: the test part has fewer than {FEWEST} samples of this regime. The precision above is of other regimes and does \
+             not hold for these hits."
+        )
+    });
+    let accuracy: BTreeSet<Option<Regime>> = rows.iter().map(|row| row.document.regime).collect();
     let accuracy = accuracy.into_iter().map(|regime| accuracy_sentence(&shown.model, hits.order, regime));
     let cells = rows.iter().map(|row| {
         let Row { document, interval, precision, set } = row;
@@ -324,7 +355,7 @@ fn list(
     let csv = address("hits.csv", &[("of", shown.label()), ("sign", choices.name()), ("cutoff", &cut_off)]);
     let which = if choices.sign == Sign::Negative { "Lowest" } else { "Highest" };
     Ok(Section::new("list", format!("{which} predictions of {}", hits.what))
-        .with(accuracy.collect::<Vec<String>>())
+        .with(accuracy.chain(unknown).collect::<Vec<String>>())
         .with(format!(
             "False up to here: the share of test samples of the same size and regime, predicted at least as strongly, whose score is \
              not beyond {}. It takes {FEWEST} samples or more, so for the strongest hits it is rather too high. It assumes that sets \
@@ -337,7 +368,7 @@ fn list(
 
 pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
     let shown = Shown::of(explorer, query)?;
-    let choices = Choices::of(query, &shown.model);
+    let choices = Choices::of(query, &shown.model)?;
     let hits = shown.model.hits().as_ref().map_err(|reason| Problem::wrong(reason.clone()))?;
     let records = shown.model.test_records().as_deref().unwrap_or_default();
     let of_order: Vec<TestRecord> =

@@ -5,6 +5,7 @@ use super::shared::Shown;
 use crate::model::{MOST_SLOW_SETS, Model, Predicted, sorted};
 use crate::query::Query;
 use knockout_data::cell::GeneSets;
+use knockout_data::screen::Part;
 use knockout_predict::{Hit, HitNotes};
 use knockout_report::lab::HitDocument;
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub(super) struct Partner {
     pub(super) interval: Option<[f64; 2]>,
     /// Measured score.
     pub(super) score: Option<f64>,
+    /// Part of the split that has the measured sample.
+    pub(super) part: Option<Part>,
     /// Row of the partner in the gene table.
     #[serde(rename = "partner")]
     pub(super) gene: u32,
@@ -42,7 +45,7 @@ pub(super) struct Partners {
 
 impl Partners {
     /// Predicts the partners of a gene; none for a dataset alone.
-    pub(super) fn of(shown: &Shown<'_>, gene: u32, query: &Query) -> Result<Self, Problem> {
+    pub(super) fn of(shown: &Shown, gene: u32, query: &Query) -> Result<Self, Problem> {
         let model = &*shown.model;
         let with = with(shown, gene, query)?;
         let order = 2 + with.len();
@@ -73,6 +76,7 @@ impl Partners {
                 hit: document,
                 interval: predicted.half_width.map(|half| [predicted.mean - half, predicted.mean + half]),
                 score: row.map(|&row| scores[row as usize]),
+                part: row.and_then(|&row| model.part(row)),
                 gene: partner,
                 predicted,
                 set: hit.genes,
@@ -99,7 +103,7 @@ impl Partners {
 
 /// Returns the genes that every set has beside the one shown: those of the query, or the most frequent one of its triples where
 /// training has no pairs.
-fn with(shown: &Shown<'_>, gene: u32, query: &Query) -> Result<Vec<u32>, Problem> {
+fn with(shown: &Shown, gene: u32, query: &Query) -> Result<Vec<u32>, Problem> {
     let model = &*shown.model;
     if query.has("with") {
         let names = query.get("with").split([',', ' ']).filter(|name| !name.is_empty());

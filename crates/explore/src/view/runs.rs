@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Problem};
 use super::shared::{MADE_BY, Shown, empty_page};
-use crate::catalog::SourceKind;
+use crate::catalog::{Source, SourceKind};
 use crate::explorer::Explorer;
 use crate::query::{Query, address};
 use knockout_report::lab::{TrainedComparison, TrainingReport, runs_page, trained_comparison_page};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// Runs whose curves are drawn.
 const MOST_RUNS: usize = 200;
 
-/// Document of all runs, which the page asks for again while one is in training.
+/// Document of all runs, which the page requests again while one is in training.
 #[derive(Debug, Serialize)]
 struct RunsDocument {
     schema: u32,
@@ -88,7 +88,19 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     let runs = explorer.catalog.runs()?;
     if runs.is_empty() {
         let mut page = empty_page("Runs", explorer.catalog.title());
-        page.warnings.push("There are no runs in this folder; `knockout train` makes them.".to_owned());
+        let is_packed = |source: &&Source| matches!(source.kind, SourceKind::Run(_));
+        let packed: Vec<(String, String)> = explorer
+            .catalog
+            .sources()
+            .iter()
+            .filter(is_packed)
+            .map(|source| (source.label.clone(), address("run", &[("of", &source.label)])))
+            .collect();
+        if packed.is_empty() {
+            page.warnings.push("There are no runs in this folder; `knockout train` makes them.".to_owned());
+        } else {
+            page.sections.push(Section::new("packed", "Packed models").with(SectionItem::Links(packed)));
+        }
         return Ok(page);
     }
     let labels: Vec<String> = runs.iter().map(|run| explorer.catalog.label(&run.folder)).collect();

@@ -1,12 +1,14 @@
 //! One set of genes: its prediction, what contributes, and the nearest measurements.
 
 use super::answer::Problem;
-use super::shared::{MADE_BY, Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
+use super::shared::{
+    FITTED, MADE_BY, Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field,
+};
 use crate::explorer::Explorer;
 use crate::model::sorted;
 use crate::query::Query;
 use knockout_data::cell::{Deletion, GeneId, GeneSets};
-use knockout_data::screen::Regime;
+use knockout_data::screen::{Part, Regime};
 use knockout_predict::explain::Detail;
 use knockout_predict::{Hit, HitNotes};
 use knockout_report::lab::{DeletionDocument, HitDocument, deletion_page, explanation_page};
@@ -60,7 +62,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     Ok(page)
 }
 
-fn explained(explorer: &Explorer, shown: &Shown<'_>, set: &[u32]) -> Result<Page, Problem> {
+fn explained(explorer: &Explorer, shown: &Shown, set: &[u32]) -> Result<Page, Problem> {
     let model = &shown.model;
     let Some(run) = model.run().and_then(|opened| Some((opened.runs.first()?, opened))) else {
         let genes: Vec<GeneId> = set.iter().map(|&gene| GeneId(gene)).collect();
@@ -93,5 +95,7 @@ fn explained(explorer: &Explorer, shown: &Shown<'_>, set: &[u32]) -> Result<Page
             .push(format!("No training sample has {} genes: this prediction extrapolates.", set.len()));
     }
     page.findings.push(accuracy_sentence(model, set.len(), document.regime));
+    let part = explanation.measured.and_then(|measured| measured.part);
+    page.findings.extend((part == Some(Part::Train.name())).then(|| FITTED.to_owned()));
     Ok(page)
 }

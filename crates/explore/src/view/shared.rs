@@ -14,16 +14,21 @@ use std::sync::Arc;
 /// The command below every page.
 pub(super) const MADE_BY: &str = "knockout explore";
 
+/// The caveat beside predictions of sets whose scores a run was fitted to.
+pub(super) const FITTED: &str = "The run was fitted to the scores of the train part. Its predictions of these sets are closer to the \
+                                 scores than those of new sets.";
+
 /// The run or dataset of a request.
-pub(super) struct Shown<'e> {
-    pub(super) source: &'e Source,
+pub(super) struct Shown {
+    pub(super) source: Source,
     pub(super) model: Arc<Model>,
 }
 
-impl<'e> Shown<'e> {
-    pub(super) fn of(explorer: &'e Explorer, query: &Query) -> Result<Self, Problem> {
+impl Shown {
+    pub(super) fn of(explorer: &Explorer, query: &Query) -> Result<Self, Problem> {
         let source = source(&explorer.catalog, query.get("of"))?;
-        Ok(Self { source, model: explorer.models.open(source)? })
+        let model = explorer.models.open(&source)?;
+        Ok(Self { source, model })
     }
 
     pub(super) fn label(&self) -> &str {
@@ -64,13 +69,16 @@ impl<'e> Shown<'e> {
 
 /// Returns the choice of the run or dataset.
 pub(super) fn source_field(explorer: &Explorer, chosen: &str) -> Field {
-    let sources = explorer.catalog.sources().iter();
-    Field::Choice {
-        name: "of".to_owned(),
-        label: "from".to_owned(),
-        choices: sources.map(|source| (source.label.clone(), source.label.clone())).collect(),
-        chosen: chosen.to_owned(),
+    let mut choices: Vec<(String, String)> = explorer
+        .catalog
+        .sources()
+        .iter()
+        .map(|source| (source.label.clone(), source.label.clone()))
+        .collect();
+    if choices.iter().all(|(label, _)| label != chosen) {
+        choices.push((chosen.to_owned(), chosen.to_owned()));
     }
+    Field::Choice { name: "of".to_owned(), label: "from".to_owned(), choices, chosen: chosen.to_owned() }
 }
 
 /// Returns a page that is empty but for its title.

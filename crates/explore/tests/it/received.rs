@@ -42,6 +42,11 @@ fn a_packed_model_predicts_the_same_without_run_and_dataset() {
         drop(opened);
         assert!(!left.exists(), "nothing is left in the temporary folder");
     }
+    served(&[home.path().to_owned()], |client| {
+        assert_eq!(client.get("gene?of=dango.knockout").status, 200);
+        let runs = client.get("runs");
+        assert!(runs.status == 200 && runs.body.contains("run?of=stack.knockout"), "{}", runs.body);
+    });
     served(&[home.path().join("stack.knockout")], |client| {
         for address in ["", "gene", "hits", "run"] {
             let answer = client.get(address);
@@ -74,7 +79,10 @@ fn damaged_and_hostile_archives_are_refused() {
         fs::write(&other, &bytes).unwrap();
         match unpack(&other) {
             Ok(same) => assert_eq!(same.pack, expected, "part {part}"),
-            Err(_) => refusals += 1,
+            Err(error) => {
+                refusals += 1;
+                assert!([Class::Damage, Class::Request].contains(&error.class()), "part {part}: {error:?}");
+            }
         }
     }
     assert!(refusals > 50, "{refusals} of 60 changes are refused");

@@ -1,10 +1,11 @@
 //! The content of the views, and wrong choices.
 
-use crate::support::{Client, HOSTILE, folder, served};
+use crate::support::{Client, HOSTILE, folder, served, served_with, train};
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::Dataset;
+use knockout_data::screen::{Dataset, Part};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Scorer as _, Scores};
+use knockout_sources::synth;
 use serde_json::Value;
 
 fn json(client: &Client, address: &str) -> Value {
@@ -38,6 +39,8 @@ fn partners_are_predicted_as_predict_does_and_filters_leave_some_out() {
         }
         let of_set = sets.iter().position(|other| *other == set).map(|index| &partners[index]).unwrap();
         assert_eq!(of_set["score"].as_f64(), Some(opened.dataset.samples.scores()[0]));
+        let part = Part::ALL.into_iter().find(|&part| opened.split.rows(part).contains(&0)).unwrap();
+        assert_eq!(of_set["part"], part.name());
         assert!(of_set["measured"] == true && of_set["interval"][0].as_f64() < of_set["prediction"].as_f64());
         let left = json(client, &format!("gene.json?of=runs/stack-0&name={name}&with={with}&measured=hide"));
         let measured = partners.iter().filter(|partner| partner["measured"] == true).count();
@@ -104,6 +107,7 @@ fn wrong_choices_have_a_clear_answer() {
             ("set".to_owned(), 200, "Name two or three genes"),
             ("hits?of=tiny".to_owned(), 200, "has no predictions"),
             ("hits?cutoff=-1000000".to_owned(), 200, "choose a cut-off nearer to zero"),
+            ("hits?cutoff=-0,1".to_owned(), 400, "is not a score"),
             ("run?of=tiny".to_owned(), 400, "is a dataset"),
             ("runs?a=x&b=y".to_owned(), 404, "x is not a run"),
             ("traces".to_owned(), 200, "no traces"),
@@ -142,6 +146,11 @@ fn hits_are_sets_without_a_score_and_runs_are_beside_each_other() {
             before = prediction;
         }
         assert!(rows.len() > 100, "{} rows", rows.len());
+        let positive = ["0.05", "-0.05"].map(|cut_off| {
+            client.get(&format!("hits.csv?of=runs/stack-0&sign=positive&cutoff={cut_off}")).body
+        });
+        assert_eq!(positive[0], positive[1], "a cut-off has the sign of the interactions");
+        assert!(positive[0] != client.get("hits.csv?of=runs/stack-0&sign=positive&cutoff=0").body);
         let runs = json(client, "runs.json");
         let group = &runs["groups"][0]["runs"];
         assert_eq!((group.as_array().unwrap().len(), &runs["training"]), (2, &Value::Bool(false)));
@@ -150,5 +159,24 @@ fn hits_are_sets_without_a_score_and_runs_are_beside_each_other() {
         for run in ["runs/stack-0", "runs/dango-0"] {
             assert_eq!(client.get(&format!("run?of={run}")).status, 200, "{run}");
         }
+    });
+}
+
+#[test]
+fn a_run_that_begins_later_and_one_of_another_dataset_than_named_are_shown() {
+    let home = folder();
+    let other = home.path().join("other");
+    let preset = synth::SynthConfig::preset("tiny").unwrap();
+    synth::synthesise(&preset, 4, "other", "example", &|_| ()).unwrap().write(&other, &|_| ()).unwrap();
+    served_with(&[home.path().join("runs")], Some(&other), |client| {
+        assert_eq!(client.get("gene?of=later").status, 404);
+        train(home.path(), "low-rank", &[], "runs/later");
+        assert_eq!(client.get("run?of=later").status, 200);
+        let page = client.get("gene?of=later");
+        assert!(
+            page.status == 200 && page.body.contains("<option value=\"later\" selected"),
+            "{}",
+            page.body
+        );
     });
 }

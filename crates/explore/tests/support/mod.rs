@@ -70,7 +70,12 @@ pub(crate) fn send(port: u16, request: &[u8]) -> Answer {
 
 /// Runs the server of some folders while `test` runs.
 pub(crate) fn served(folders: &[PathBuf], test: impl FnOnce(&Client)) {
-    let (explorer, server) = (Explorer::open(folders, None).unwrap(), Server::bind(0).unwrap());
+    served_with(folders, None, test);
+}
+
+/// Like [`served`], with another place of the dataset.
+pub(crate) fn served_with(folders: &[PathBuf], data: Option<&Path>, test: impl FnOnce(&Client)) {
+    let (explorer, server) = (Explorer::open(folders, data).unwrap(), Server::bind(0).unwrap());
     let url = server.url();
     let token = url.rsplit('/').nth(1).unwrap().to_owned();
     let client = Client { port: server.port(), token };

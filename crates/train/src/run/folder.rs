@@ -38,6 +38,10 @@ fn unopened(folder: &Path) -> impl FnOnce(Error) -> Error {
 
 /// Returns the error of a folder that is not a run directory.
 fn not_a_run(folder: &Path, missing: &str) -> Error {
+    if folder.is_file() {
+        let reason = "it is a file, not a run directory; packed models are for predict, explain and explore";
+        return unopened(folder)(Error::request(reason));
+    }
     let reason = format!("it is not a run directory: there is no {missing}");
     unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
 }

@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 
 /// Files that a configuration includes, one from the other, at most.
 const MOST_NESTED: usize = 12;
+/// Files that a configuration reads at most, each as often as it is included.
+const MOST_FILES: usize = 256;
 /// Interpolations that lead from one to the next at most; more are a circle.
 const MOST_STEPS: usize = 16;
 /// Values that interpolations make at most.
 const MOST_VALUES: usize = 100_000;
+/// Bytes of keys and texts that interpolations copy at most.
+const MOST_TEXT: usize = 16 << 20;
 /// The section of Hydra itself, which the Python program never sees.
 const HYDRA: &str = "hydra";
 
@@ -24,8 +28,8 @@ pub(super) struct Composed {
 /// Composes a file with its defaults and resolves interpolations.
 pub(super) fn compose(path: &Path) -> Result<Composed> {
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let node = Composer { root: folder.clone(), open: Vec::new() }.file(path, &folder)?;
-    let mut resolver = Resolver { root: &node, read: BTreeSet::new(), values: 0 };
+    let node = Composer { root: folder.clone(), open: Vec::new(), files: 0 }.file(path, &folder)?;
+    let mut resolver = Resolver { root: &node, read: BTreeSet::new(), values: 0, bytes: 0 };
     let root = resolver.node(&node, &mut Vec::new(), 0)?;
     Ok(Composed { read_by_others: resolver.read, root })
 }
@@ -35,6 +39,8 @@ struct Composer {
     root: PathBuf,
     /// The files that include each other.
     open: Vec<PathBuf>,
+    /// Files read so far.
+    files: usize,
 }
 
 /// An entry of a `defaults` list.
@@ -48,6 +54,11 @@ impl Composer {
     fn file(&mut self, path: &Path, folder: &Path) -> Result<Node> {
         if self.open.iter().any(|open| open == path) || self.open.len() >= MOST_NESTED {
             let message = "this configuration includes itself, or more files than can be followed";
+            return Err(Error::request(message).in_file(path));
+        }
+        self.files += 1;
+        if self.files > MOST_FILES {
+            let message = format!("this configuration includes more than {MOST_FILES} files");
             return Err(Error::request(message).in_file(path));
         }
         let (_, mut node) = read(path)?;
@@ -103,7 +114,7 @@ impl Composer {
         if ![name, group].iter().all(|path| path.is_empty() || path.split('/').all(is_plain)) {
             return Err(entry.place.refuse(format!("{name:?} is not a file below this one")));
         }
-        let file = if name.ends_with(".yaml") { name.to_owned() } else { format!("{name}.yaml") };
+        let file = format!("{}.yaml", name.strip_suffix(".yaml").unwrap_or(name));
         let path = base.join(group).join(file);
         if !path.exists() {
             return Ok(None);
@@ -208,14 +219,23 @@ struct Resolver<'a> {
     root: &'a Node,
     read: BTreeSet<String>,
     values: usize,
+    /// Bytes of keys and texts copied so far.
+    bytes: usize,
 }
 
 impl Resolver<'_> {
     /// Returns a copy with every interpolation replaced; `at` is the key of the value.
     fn node(&mut self, node: &Node, at: &mut Vec<String>, steps: usize) -> Result<Node> {
         self.values += 1;
-        if self.values > MOST_VALUES {
-            return Err(node.place.refuse("the interpolations of this configuration make too many values"));
+        self.bytes += match &node.value {
+            Value::Text(text) => text.len(),
+            Value::Section(section) => section.keys().map(String::len).sum(),
+            _ => 0,
+        };
+        if self.values > MOST_VALUES || self.bytes > MOST_TEXT {
+            return Err(node
+                .place
+                .refuse("the interpolations of this configuration make too many or too long values"));
         }
         let value = match &node.value {
             Value::Text(text) if text.contains("${") => return self.text(text, &node.place, at, steps),

@@ -202,7 +202,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Content, E> {
-        let value = i64::try_from(value).map_err(|_| E::custom("a number is too large"))?;
+        let value = i64::try_from(value).ok().ok_or_else(|| E::custom("a number is too large"))?;
         Ok(Content::Plain(Value::Integer(value)))
     }
 

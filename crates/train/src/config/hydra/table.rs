@@ -287,7 +287,7 @@ impl<'a> Translation<'a> {
             (Form::ByEpoch, Value::Section(section)) => {
                 let mut entries = Vec::new();
                 for (epoch, batches) in section {
-                    let epoch: u32 = epoch.parse().map_err(|_| refuse())?;
+                    let epoch: u32 = epoch.parse().ok().ok_or_else(refuse)?;
                     let Value::Integer(batches) = batches.value else { return Err(refuse()) };
                     entries.push((epoch, batches));
                 }

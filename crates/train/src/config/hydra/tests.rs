@@ -5,6 +5,7 @@ use super::{Translated, read};
 use crate::config::Config;
 use knockout_base::error::Result;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 const HETERO: &str = "
@@ -75,7 +76,7 @@ fn hetero() -> Translated {
     translated(&[("mine.yaml", HETERO), ("base.yaml", "trainer: {max_epochs: 9}\n")], None).unwrap()
 }
 
-/// The message of a refusal, with its place but without the folder.
+/// Returns the message of a refusal, with file and line but without the folder.
 fn refusal(files: &[(&str, &str)]) -> String {
     let error = translated(files, None).unwrap_err();
     let file = error.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
@@ -147,7 +148,7 @@ fn later_files_of_the_defaults_win_over_earlier_ones() {
     let own_wins = epochs(&list("base, _self_"), &[base]);
     assert_eq!(own_wins, ["epochs=1", "max_steps=7"]);
     assert_eq!(epochs(&list("_self_, base"), &[base])[0], "epochs=2");
-    // A group's file stands in the section of the group, or where it says.
+    // A group's file goes into the section of the group, or into its package.
     let group = epochs(&list("_self_, trainer: quick"), &[("trainer/quick.yaml", "max_epochs: 5\n")]);
     assert_eq!(group, ["epochs=5"]);
     let global = ("trainer/quick.yaml", "# @package _global_\ntrainer: {max_epochs: 6}\n");
@@ -206,6 +207,11 @@ fn what_would_change_the_result_is_refused_with_its_place() {
         assert!(refused.contains(words), "{replacement}: {refused}");
     }
     assert!(refusal(&[("a.yaml", "defaults: [a, _self_]\n")]).contains("includes itself"));
+    let many = format!("defaults: [{}_self_]\n", "b, ".repeat(30));
+    let files = [("a.yaml", &many[..]), ("b.yaml", &many.replace('b', "c")), ("c.yaml", "x: 1\n")];
+    assert!(refusal(&files).contains("more than 256 files"));
+    let long = format!("x: {}\ny: {}\n", "a".repeat(100_000), "${x}".repeat(10_000));
+    assert!(refusal(&[("a.yaml", &long)]).contains("too long values"));
     assert!(refusal(&[("a.yaml", "trainer: {max_epochs: 1}\n")]).contains("do not name the model"));
     assert!(refusal(&[("a.yaml", "a: [1\n")]).contains("a.yaml"));
     assert!(refusal(&[("a.yaml", "a: 1\na: 2\n")]).contains("a.yaml:2"));
@@ -217,12 +223,12 @@ fn hostile_files_are_refused() {
     let mut bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for level in 1..9 {
         let below = format!("*a{}, ", level - 1).repeat(10);
-        bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        writeln!(bomb, "a{level}: &a{level} [{below}]").unwrap();
     }
     let mut chain = "a0: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for level in 1..9 {
         let below = format!("\n  - ${{a{}}}", level - 1).repeat(10);
-        chain.push_str(&format!("a{level}:{below}\n"));
+        writeln!(chain, "a{level}:{below}").unwrap();
     }
     let large = format!("a: \"{}\"\n", "x".repeat(2 << 20));
     for text in [deep, bomb, chain, large] {
