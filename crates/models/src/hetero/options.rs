@@ -163,10 +163,8 @@ impl ModelOptions for HeteroOptions {
         // layers for each gene, network and layer; the rows that deletions change are not known before a batch is.
         let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
         // One network with channels has one row for all of them, and a first linear layer that reads them side by side.
-        let (networks, channels) = match self.merge_networks {
-            true => (1.0, of(self.networks.len())),
-            false => (of(self.networks.len()), 1.0),
-        };
+        let count = of(self.networks.len());
+        let (networks, channels) = if self.merge_networks { (1.0, count) } else { (count, 1.0) };
         let outputs = of(self.layers) * networks;
         let linears = linears + (channels - 1.0) * width * hidden;
         let pairs =
