@@ -247,6 +247,9 @@ _knockout() {
             knockout__subcmd__help__subcmd__trace,convert)
                 cmd="knockout__subcmd__help__subcmd__trace__subcmd__convert"
                 ;;
+            knockout__subcmd__help__subcmd__trace,export)
+                cmd="knockout__subcmd__help__subcmd__trace__subcmd__export"
+                ;;
             knockout__subcmd__predict,help)
                 cmd="knockout__subcmd__predict__subcmd__help"
                 ;;
@@ -268,6 +271,9 @@ _knockout() {
             knockout__subcmd__trace,convert)
                 cmd="knockout__subcmd__trace__subcmd__convert"
                 ;;
+            knockout__subcmd__trace,export)
+                cmd="knockout__subcmd__trace__subcmd__export"
+                ;;
             knockout__subcmd__trace,help)
                 cmd="knockout__subcmd__trace__subcmd__help"
                 ;;
@@ -279,6 +285,9 @@ _knockout() {
                 ;;
             knockout__subcmd__trace__subcmd__help,convert)
                 cmd="knockout__subcmd__trace__subcmd__help__subcmd__convert"
+                ;;
+            knockout__subcmd__trace__subcmd__help,export)
+                cmd="knockout__subcmd__trace__subcmd__help__subcmd__export"
                 ;;
             knockout__subcmd__trace__subcmd__help,help)
                 cmd="knockout__subcmd__trace__subcmd__help__subcmd__help"
@@ -1646,7 +1655,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__trace)
-            opts="analyze compare convert"
+            opts="analyze compare convert export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1688,6 +1697,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__trace__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__trace__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2086,7 +2109,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace)
-            opts="-q -v -h --json --threads --quiet --verbose --help analyze compare convert help"
+            opts="-q -v -h --json --threads --quiet --verbose --help analyze compare convert export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2104,7 +2127,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__analyze)
-            opts="-q -v -h --rules --html --collapsed --force --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --rules --html --collapsed --peak-flops --peak-bandwidth --force --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2119,6 +2142,14 @@ _knockout() {
                     return 0
                     ;;
                 --collapsed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --peak-flops)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --peak-bandwidth)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2209,8 +2240,34 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__trace__subcmd__export)
+            opts="-q -v -h --out --rules --strict --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__trace__subcmd__help)
-            opts="analyze compare convert help"
+            opts="analyze compare convert export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2252,6 +2309,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__help__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -625,7 +625,7 @@ neighborhood\:"Only the genes within some hops"))' \
 '--launcher=[Launcher of ranks, with its options; -n and their number are added]:COMMAND:_default' \
 '--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
 '--round-out=[Where that round goes]:DIR:_files' \
-'--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
+'--rounds=[Rounds; each measures every cell once]:N:_default' \
 '--max-time=[End after this time, such as 5m, with the rounds that are complete by then]:TIME:_default' \
 '--steps=[Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Warm-up steps before them]:N:_default' \
@@ -782,6 +782,8 @@ _arguments "${_arguments_options[@]}" : \
 '--rules=[How events become categories\: \`default\`, \`reference\` (substring rules, nested time counted again) or a TOML file]:RULES:_default' \
 '--html=[Also write the findings as one self-contained HTML file]:FILE:_files' \
 '--collapsed=[Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
+'--peak-flops=[Floating-point operations per second that the device can do, for shares and the roofline\: 312T, 9.8e13. Common GPUs are known by name]:RATE:_default' \
+'--peak-bandwidth=[Bytes per second of the device'\''s memory\: 2.04T, 900G]:RATE:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using their readable part]' \
@@ -836,6 +838,22 @@ _arguments "${_arguments_options[@]}" : \
 ':output -- Trace to write; packed if the name ends in .gz:_files' \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'--out=[Folder to make; it must not exist. A table of many rows has several files\: read \`spans-*.parquet\`]:DIR:_files' \
+'--rules=[How events become categories\: \`default\` or a TOML file]:RULES:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
+'--strict[Refuse damaged traces instead of using their readable part]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
+'*-v[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::files -- Traces, plain or packed (gzip, zstd, xz, bzip2, zip); - is standard input:_files' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__trace__subcmd__help_commands" \
@@ -857,6 +875,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (convert)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1089,6 +1111,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1137,7 +1163,7 @@ _knockout_commands() {
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
-'trace:Analyse, compare and convert traces of the PyTorch profiler' \
+'trace:Analyse, compare, convert and export traces of the PyTorch profiler' \
 'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
@@ -1355,7 +1381,7 @@ _knockout__subcmd__help_commands() {
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
-'trace:Analyse, compare and convert traces of the PyTorch profiler' \
+'trace:Analyse, compare, convert and export traces of the PyTorch profiler' \
 'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
@@ -1527,6 +1553,7 @@ _knockout__subcmd__help__subcmd__trace_commands() {
 'analyze:Show where the time of a trace went' \
 'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
+'export:Write the events, spans, kernels and collectives of traces as Parquet files' \
     )
     _describe -t commands 'knockout help trace commands' commands "$@"
 }
@@ -1544,6 +1571,11 @@ _knockout__subcmd__help__subcmd__trace__subcmd__compare_commands() {
 _knockout__subcmd__help__subcmd__trace__subcmd__convert_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help trace convert commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__trace__subcmd__export_commands] )) ||
+_knockout__subcmd__help__subcmd__trace__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help trace export commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__train_commands] )) ||
 _knockout__subcmd__help__subcmd__train_commands() {
@@ -1617,6 +1649,7 @@ _knockout__subcmd__trace_commands() {
 'analyze:Show where the time of a trace went' \
 'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
+'export:Write the events, spans, kernels and collectives of traces as Parquet files' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout trace commands' commands "$@"
@@ -1636,12 +1669,18 @@ _knockout__subcmd__trace__subcmd__convert_commands() {
     local commands; commands=()
     _describe -t commands 'knockout trace convert commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__trace__subcmd__export_commands] )) ||
+_knockout__subcmd__trace__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout trace export commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__trace__subcmd__help_commands] )) ||
 _knockout__subcmd__trace__subcmd__help_commands() {
     local commands; commands=(
 'analyze:Show where the time of a trace went' \
 'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
+'export:Write the events, spans, kernels and collectives of traces as Parquet files' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout trace help commands' commands "$@"
@@ -1660,6 +1699,11 @@ _knockout__subcmd__trace__subcmd__help__subcmd__compare_commands() {
 _knockout__subcmd__trace__subcmd__help__subcmd__convert_commands() {
     local commands; commands=()
     _describe -t commands 'knockout trace help convert commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__trace__subcmd__help__subcmd__export_commands] )) ||
+_knockout__subcmd__trace__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout trace help export commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__trace__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__trace__subcmd__help__subcmd__help_commands() {

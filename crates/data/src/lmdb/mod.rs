@@ -29,7 +29,7 @@ pub const LOCK_FILE: &str = "lock.mdb";
 #[non_exhaustive]
 pub enum LmdbError {
     /// The file is not an LMDB file of version 1.
-    #[error("no LMDB file")]
+    #[error("not an LMDB file")]
     NotLmdb,
     /// The file has fewer pages than its header states.
     #[error("it is truncated: it has {length} bytes, and its header states {needed}")]

@@ -102,7 +102,7 @@ fn utf16_without_a_mark() {
     let bytes: Vec<u8> = LINKS.encode_utf16().flat_map(u16::to_le_bytes).collect();
     refused!(
         read_string(&bytes),
-        "links.txt, line 1: this is no text: the line holds a NUL byte; expected UTF-8 text, or UTF-16 with a byte-order mark"
+        "links.txt, line 1: this is not text: the line has a NUL byte; expected UTF-8 text, or UTF-16 with a byte-order mark"
     );
 }
 
@@ -161,11 +161,11 @@ fn a_file_that_is_something_else() {
     );
     refused!(
         yaml::read(&Source::bytes("m.yml", b"hello: world\n"), &names(), 5),
-        "m.yml: this is no yeast-GEM YAML: no \"- reactions:\" stands in it; expected the sections metabolites and reactions"
+        "m.yml: this is not yeast-GEM YAML: it has no \"- reactions:\"; expected the sections metabolites and reactions"
     );
     refused!(
         sbml::read(&Source::bytes("m.xml", b"<svg><g/></svg>"), &names(), 5),
-        "m.xml: this is no SBML: it has no <sbml> element; expected an SBML file"
+        "m.xml: this is not SBML: it has no <sbml> element; expected an SBML file"
     );
     refused!(
         list::read(&Source::bytes("genes.txt", b"YAL001C\nthis is prose, not a list\n")),

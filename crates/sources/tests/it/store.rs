@@ -87,7 +87,7 @@ fn a_store_that_is_cut_off_or_something_else() {
     assert!(run().contains("it is truncated"), "{}", run());
     for bytes in [&b"no store at all"[..], &[0; 10_000], &whole[..100]] {
         std::fs::write(&path, bytes).unwrap();
-        assert!(run().contains("this is no LMDB file; expected the data.mdb"), "{}", run());
+        assert!(run().contains("this is not an LMDB file; expected the data.mdb"), "{}", run());
     }
     std::fs::remove_file(&path).unwrap();
     let error = import(&recipe(), folder.path(), &|_| {}).unwrap_err();

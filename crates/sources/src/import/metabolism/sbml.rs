@@ -53,7 +53,7 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
     }
     if !parser.is_sbml {
         return Err(source.fail(fault::something_else(
-            "no SBML: it has no <sbml> element".to_owned(),
+            "not SBML: it has no <sbml> element".to_owned(),
             "an SBML file".to_owned(),
         )));
     }

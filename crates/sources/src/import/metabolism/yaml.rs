@@ -19,7 +19,7 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
     let Omap(document) = source.yaml::<Omap<Document>>("a yeast-GEM YAML file")?;
     let Some(reactions) = document.reactions else {
         return Err(source.fail(fault::something_else(
-            "no yeast-GEM YAML: no \"- reactions:\" stands in it".to_owned(),
+            "not yeast-GEM YAML: it has no \"- reactions:\"".to_owned(),
             "the sections metabolites and reactions".to_owned(),
         )));
     };

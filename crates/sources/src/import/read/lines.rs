@@ -115,7 +115,7 @@ impl<'a> Lines<'a> {
         }
         if memchr::memchr(0, &self.buffer[from..to]).is_some() {
             return Err(self.error(fault::something_else(
-                "no text: the line holds a NUL byte".to_owned(),
+                "not text: the line has a NUL byte".to_owned(),
                 "UTF-8 text, or UTF-16 with a byte-order mark".to_owned(),
             )));
         }
