@@ -156,7 +156,7 @@ fn a_hydra_configuration_trains_and_is_written_back_as_ours() {
         serde_json::from_str::<Value>(line.lines().next().unwrap()).unwrap()["weights_hash"].clone()
     };
     assert_eq!(weights("first"), weights("second"));
-    home.write("mine.yaml", &text.replace("gin_num_layers", "gin_layers"));
+    home.write("mine.yaml", text.replace("gin_num_layers", "gin_layers"));
     home.fails("train tiny --config mine.yaml", 2, &["mine.yaml, line 20", "gin_layers is unknown"]);
     home.fails("train tiny --model dango --config mine.yaml", 2, &["gin_layers is unknown"]);
     home.fails("train tiny --config none.yaml", 2, &["none.yaml"]);

@@ -94,8 +94,11 @@ pub(crate) fn every_awkward_trace_gives_an_accepted_outcome(traces: &Path) {
                 accept["outcome"] == outcome
                     && if outcome == "error" {
                         let kind = accept["error_kind"].as_str().unwrap();
-                        let word =
-                            if kind == "not_a_trace" { "not a trace" } else { kind.split('_').next().unwrap() };
+                        let word = if kind == "not_a_trace" {
+                            "not a trace"
+                        } else {
+                            kind.split('_').next().unwrap()
+                        };
                         output.stdout.is_empty() && output.stderr.contains(word)
                     } else {
                         let document = document_of(&output);

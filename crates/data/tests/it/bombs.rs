@@ -5,7 +5,7 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use knockout_base::error::Class;
 use knockout_data::table::{ParquetTable, Rows};
-use parquet::basic::Compression;
+use parquet::basic::{Compression, GzipLevel};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -106,12 +106,12 @@ fn rows_that_a_file_only_claims_are_not_made_room_for() {
     assert_eq!(error.class(), Class::Damage);
 }
 
-/// The decoder of gzip goes on behind the size that a page states.
+/// The decoder of gzip continues behind the size that a page states.
 #[test]
 fn a_gzip_page_ends_at_the_limit() {
     let mut member = GzEncoder::new(Vec::new(), Level::default());
     member.write_all(&vec![0; 64 << 20]).unwrap();
-    let bytes = with_page(Compression::GZIP(Default::default()), &member.finish().unwrap().repeat(17), 1);
+    let bytes = with_page(Compression::GZIP(GzipLevel::default()), &member.finish().unwrap().repeat(17), 1);
     assert!(bytes.len() < 8 << 20, "{}", bytes.len());
     let error = ParquetTable::decode(bytes.clone()).err().unwrap();
     assert!(error.to_string().contains(REFUSED), "{error}");

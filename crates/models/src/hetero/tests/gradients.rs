@@ -60,7 +60,7 @@ type Case = (Aggregation, NormKind, ScoreCombination, Route, (f64, NoiseKind));
 fn check_case(seed: u64, case: Case, options: HeteroOptions, edges: usize) {
     let targets = [0.3, -0.2, 0.9, 0.1];
     let (aggregation, norm, combination, route, (dropout, noise)) = case;
-    let options = HeteroOptions { aggregation, norm, combination, route, dropout, noise, ..options };
+    let options = HeteroOptions { norm, aggregation, combination, dropout, noise, route, ..options };
     let mut model: Hetero<f64> = random_model(seed, 12, edges, options.clone());
     let genes = random_sets(seed, 12);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
