@@ -201,7 +201,10 @@ impl Modules {
                 (&here.path[..here.path.len().checked_sub(ups)?], &names[1 + ups..])
             }
             first => {
-                let by_name = here.children.contains_key(first) || here.imports.contains_key(first);
+                // An import of a crate's own name, `use zip::zip`, leads to that crate.
+                let is_own = |path: &NamePath| path.first().is_some_and(|start| start != first);
+                let by_name =
+                    here.children.contains_key(first) || here.imports.get(first).is_some_and(is_own);
                 // A single name may also be a variable: it does not lead to a module through a glob.
                 let by_glob = || {
                     self.by_glob(module, first, 0)
@@ -622,6 +625,11 @@ mod tests {
     #[test]
     fn an_import_is_an_arrow() {
         assert_eq!(arrows_of("use crate::b::B;"), ["a -> b a.rs:1"]);
+    }
+
+    #[test]
+    fn an_item_named_like_its_crate_is_not_an_arrow() {
+        assert_eq!(arrows_of("use zip::zip;\n\nfn h() {\n    zip::zip();\n    zip!();\n}").len(), 0);
     }
 
     #[test]
