@@ -138,7 +138,7 @@ impl From<Option<f64>> for CsvCell {
     }
 }
 
-/// Why there is no page.
+/// A request that cannot be answered with a page: status, message and links to similar names.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: u16,

@@ -119,7 +119,7 @@ fn largest(parts: &Decomposition) -> Option<ExperimentFinding> {
 }
 
 fn disagreements(parts: &Decomposition) -> impl Iterator<Item = ExperimentFinding> + '_ {
-    // Of few rounds there is no spread to be beyond: on a busy machine three may well deviate in the same direction.
+    // Few rounds give no interval: on a busy machine, three may deviate in the same direction by chance.
     let is_sure = |component: &&Component| !component.agrees && component.disagreement_s.is_interval();
     parts.components.iter().filter(is_sure).map(|component| ExperimentFinding::Disagreement {
         model: parts.name.clone(),

@@ -1,5 +1,4 @@
-//! Comparison of two runs. Under different conditions there is no ratio, unless the caller declares the difference as
-//! intended.
+//! Compares two runs. Omits the ratio if their conditions differ, unless the caller declares the difference as intended.
 
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;

@@ -88,7 +88,7 @@ struct EvaluationSubject {
     models: Vec<(String, Predictions)>,
     /// Name of the configuration, if the models are seeds of one.
     seeds: Option<Seeds>,
-    /// Dataset and split of the predictions; without them there is no ridge.
+    /// Dataset and split of the predictions. The ridge is fitted only if they are present.
     home: Option<(Arc<Dataset>, Arc<Split>)>,
     /// Predictions of the stack, where they exist already.
     stack: StackPredictions,
