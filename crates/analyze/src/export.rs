@@ -7,7 +7,7 @@ use crate::assemble::collective_table;
 use crate::attribute::self_time::{SpanPart, Visitor, sweep};
 use crate::attribute::steps::ProfilerStep;
 use crate::attribute::tree::Tree;
-use crate::attribute::{pair_begin_end, steps_of};
+use crate::attribute::{by_lane, pair_begin_end, steps_of};
 use crate::collect::id::{KindId, NodeId, ScopeId};
 use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
@@ -17,7 +17,7 @@ use crate::collect::{ArgValueKey, Collector, Stream};
 use crate::findings::CollectiveRow;
 use crate::sort::{Segment, merge};
 use knockout_base::error::Result;
-use knockout_trace::{LaneId, ReadOutcome};
+use knockout_trace::ReadOutcome;
 use std::collections::BTreeMap;
 
 /// Receives the rows. Times are nanoseconds on the clock of the trace.
@@ -126,11 +126,7 @@ impl Collector {
             }
         }
         let steps = steps_of(&steps, &kinds, Side::Host);
-        let mut lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = BTreeMap::new();
-        for segment in spans.finish()? {
-            lanes.entry(segment.first.lane).or_default().push(segment);
-        }
-        for (lane, segments) in lanes {
+        for (lane, segments) in by_lane(spans.finish()?) {
             if totals.device_lanes.contains(lane) {
                 continue;
             }
@@ -193,20 +189,13 @@ impl<'a> File<'a> {
         if !kind.is(Kind::DEVICE) || !link.is_complete() || link.duration <= 0 {
             return None;
         }
-        let phase = || kind.categories.phases.first().map(|(phase, _)| *phase);
-        let category = kind.categories.itself.or_else(phase).unwrap_or(kind.categories.otherwise);
         let stream = link.stream.and_then(|id| streams.get(id.index()));
-        let text = |value: Option<ArgValueKey>| {
-            value.map(|value| match value {
-                ArgValueKey::Number(number) => number.to_string(),
-                ArgValueKey::Text(text) => self.outcome.symbols.text(text).to_owned(),
-            })
-        };
+        let text = |value: Option<ArgValueKey>| value.map(|value| value.spelt(&self.outcome.symbols));
         Some(DeviceRow {
             event: link.order,
             name: self.name(link.kind),
             cat: self.cat(link.kind),
-            category: self.category(category),
+            category: self.category(kind.categories.alone()),
             work: match kind.work {
                 DeviceWork::Computation => "computation",
                 DeviceWork::Communication => "communication",

@@ -1,6 +1,5 @@
 //! Communication on the device as a small table, from which the ranks of a job are matched.
 
-use crate::collect::ArgValueKey;
 use crate::collect::collectives::{CollectiveEvent, CollectiveEvents};
 use crate::collect::kind::Kind;
 use crate::findings::{CollectiveKind, CollectiveRow, CollectiveTable};
@@ -12,7 +11,7 @@ pub(crate) fn table(found: &CollectiveEvents, kinds: &[Kind], symbols: &Symbols)
     let mut groups: BTreeMap<String, Arc<str>> = BTreeMap::new();
     let mut rows: Vec<CollectiveRow> = Vec::with_capacity(found.events.len());
     for event in &found.events {
-        let group = event.group.map_or_else(String::new, |group| text(symbols, group));
+        let group = event.group.map_or_else(String::new, |group| group.spelt(symbols));
         let group = groups.entry(group).or_insert_with_key(|name| Arc::from(name.as_str()));
         let group = Arc::clone(group);
         rows.push(row(kinds, symbols, event, group));
@@ -22,10 +21,10 @@ pub(crate) fn table(found: &CollectiveEvents, kinds: &[Kind], symbols: &Symbols)
 }
 
 fn row(kinds: &[Kind], symbols: &Symbols, event: &CollectiveEvent, group: Arc<str>) -> CollectiveRow {
-    let name = event.name.map(|name| text(symbols, name));
+    let name = event.name.map(|name| name.spelt(symbols));
     let own_name = || kinds.get(event.kind.index()).map_or("", |kind| symbols.text(kind.name));
     let kind = CollectiveKind::of(name.as_deref().unwrap_or_else(own_name));
-    let element = event.dtype.and_then(|dtype| element_bytes(&text(symbols, dtype)));
+    let element = event.dtype.and_then(|dtype| element_bytes(&dtype.spelt(symbols)));
     let bytes = |elements: Option<i64>| {
         u64::try_from(elements?).ok().filter(|number| *number > 0)?.checked_mul(element?)
     };
@@ -38,13 +37,6 @@ fn row(kinds: &[Kind], symbols: &Symbols, event: &CollectiveEvent, group: Arc<st
         group_size: event.group_size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0),
         bytes_in: bytes(event.elements_in),
         bytes_out: bytes(event.elements_out),
-    }
-}
-
-fn text(symbols: &Symbols, value: ArgValueKey) -> String {
-    match value {
-        ArgValueKey::Number(number) => number.to_string(),
-        ArgValueKey::Text(text) => symbols.text(text).to_owned(),
     }
 }
 

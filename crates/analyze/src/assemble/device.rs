@@ -116,12 +116,10 @@ fn stream_name(file: &FileSums<'_>, stream: Option<StreamId>) -> String {
     let Some(Stream { device, spelt, .. }) = stream.and_then(|id| file.streams.get(id.index())) else {
         return "None:None".to_owned();
     };
-    let text = |value: &Option<ArgValueKey>| match value {
-        None => "None".to_owned(),
-        Some(ArgValueKey::Number(number)) => number.to_string(),
-        Some(ArgValueKey::Text(text)) => file.text(*text).to_owned(),
+    let text = |value: Option<ArgValueKey>| {
+        value.map_or_else(|| "None".to_owned(), |value| value.spelt(&file.outcome.symbols))
     };
-    format!("{}:{}", text(device), text(spelt))
+    format!("{}:{}", text(*device), text(*spelt))
 }
 
 pub(crate) fn hta(file: &FileSums<'_>) -> Option<GpuHta> {

@@ -65,7 +65,9 @@ pub(crate) struct FileSums<'a> {
 }
 
 /// Groups segments by their lane.
-fn by_lane(segments: impl IntoIterator<Item = Segment<Span>>) -> BTreeMap<LaneId, Vec<Segment<Span>>> {
+pub(crate) fn by_lane(
+    segments: impl IntoIterator<Item = Segment<Span>>,
+) -> BTreeMap<LaneId, Vec<Segment<Span>>> {
     let mut lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = BTreeMap::new();
     for segment in segments {
         lanes.entry(segment.first.lane).or_default().push(segment);

@@ -18,4 +18,4 @@ pub(crate) mod timeline;
 pub(crate) mod tree;
 pub(crate) mod workers;
 
-pub(crate) use file_sums::{FileSums, pair_begin_end, steps_of};
+pub(crate) use file_sums::{FileSums, by_lane, pair_begin_end, steps_of};

@@ -173,9 +173,7 @@ impl Kind {
             rules.categories_of(text, cat, origin)
         };
         let work_hta = hta_work(text);
-        let phase = || categories.phases.first().map(|(phase, _)| *phase);
-        let of_rules = categories.itself.or_else(phase).unwrap_or(categories.otherwise);
-        let work = match (rules.role(of_rules), work_hta) {
+        let work = match (rules.role(categories.alone()), work_hta) {
             (Role::Communication, _) => DeviceWork::Communication,
             (_, DeviceWork::Communication) => DeviceWork::Computation,
             (_, other) => other,

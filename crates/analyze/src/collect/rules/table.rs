@@ -193,6 +193,14 @@ pub(crate) struct KindCategories {
     pub(crate) otherwise: CategoryId,
 }
 
+impl KindCategories {
+    /// Returns the category of an event that no other encloses.
+    pub(crate) fn alone(&self) -> CategoryId {
+        let phase = || self.phases.first().map(|(phase, _)| *phase);
+        self.itself.or_else(phase).unwrap_or(self.otherwise)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RulesFile {
