@@ -28,7 +28,7 @@ pub(super) struct Composed {
 /// Composes a file with its defaults and resolves interpolations.
 pub(super) fn compose(path: &Path) -> Result<Composed> {
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let node = Composer { root: folder.clone(), open: Vec::new(), files: 0 }.file(path, &folder)?;
+    let (node, _) = Composer { root: folder.clone(), open: Vec::new(), files: 0 }.file(path, &folder)?;
     let mut resolver = Resolver { root: &node, read: BTreeSet::new(), values: 0, bytes: 0 };
     let root = resolver.node(&node, &mut Vec::new(), 0)?;
     Ok(Composed { read_by_others: resolver.read, root })
@@ -51,7 +51,8 @@ enum Included {
 }
 
 impl Composer {
-    fn file(&mut self, path: &Path, folder: &Path) -> Result<Node> {
+    /// Reads a file with its defaults; returns also the package that its first comments name.
+    fn file(&mut self, path: &Path, folder: &Path) -> Result<(Node, Option<String>)> {
         if self.open.iter().any(|open| open == path) || self.open.len() >= MOST_NESTED {
             let message = "this configuration includes itself, or more files than can be followed";
             return Err(Error::request(message).in_file(path));
@@ -61,11 +62,12 @@ impl Composer {
             let message = format!("this configuration includes more than {MOST_FILES} files");
             return Err(Error::request(message).in_file(path));
         }
-        let (_, mut node) = read(path)?;
+        let (text, mut node) = read(path)?;
+        let package = package_of(&text);
         let Value::Section(section) = &mut node.value else {
             return Err(node.place.refuse("a configuration is a section of keys"));
         };
-        let Some(defaults) = section.remove("defaults") else { return Ok(node) };
+        let Some(defaults) = section.remove("defaults") else { return Ok((node, package)) };
         let Value::List(entries) = &defaults.value else {
             return Err(defaults.place.refuse("defaults is a list of files"));
         };
@@ -102,7 +104,7 @@ impl Composer {
             }
             merge(&mut out, own);
         }
-        Ok(out)
+        Ok((out, package))
     }
 
     /// Reads an included file; `None` if there is none.
@@ -120,8 +122,17 @@ impl Composer {
             return Ok(None);
         }
         let folder = path.parent().unwrap_or(&base).to_owned();
-        let node = self.file(&path, &folder)?;
-        let package = package(&path, group, entry)?;
+        let (node, package) = self.file(&path, &folder)?;
+        let package = match package.as_deref() {
+            None | Some("_group_") => group,
+            Some("_global_") => "",
+            Some(other) => {
+                return Err(entry.place.refuse(format!(
+                    "{} has the package {other:?}, which is not supported here: use _group_ or _global_",
+                    path.display()
+                )));
+            }
+        };
         Ok(Some(package.split('/').rev().filter(|part| !part.is_empty()).fold(node, |inner, part| {
             let place = inner.place.clone();
             Node { place, value: Value::Section(Section::from([(part.to_owned(), inner)])) }
@@ -137,20 +148,12 @@ fn absent(name: &str, group: &str, entry: &Node) -> Error {
     ))
 }
 
-/// Returns the section that a file of a group is put into: that of its first comments, or else the group.
-fn package(path: &Path, group: &str, entry: &Node) -> Result<String> {
-    let (text, _) = read(path)?;
+/// Returns the package that the first comments of a file name: the section that it is put into.
+fn package_of(text: &str) -> Option<String> {
     let comments = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with('#'));
     let mut directives =
         comments.filter_map(|line| line.trim_start_matches('#').trim().strip_prefix("@package"));
-    match directives.next().map(str::trim) {
-        None | Some("_group_") => Ok(group.to_owned()),
-        Some("_global_") => Ok(String::new()),
-        Some(other) => Err(entry.place.refuse(format!(
-            "{} has the package {other:?}, which is not supported here: use _group_ or _global_",
-            path.display()
-        ))),
-    }
+    directives.next().map(|package| package.trim().to_owned())
 }
 
 fn included(entry: &Node) -> Result<Included> {

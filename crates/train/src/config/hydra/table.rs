@@ -323,10 +323,6 @@ impl<'a> Translation<'a> {
 }
 
 fn names(list: &[Node]) -> Option<Vec<&str>> {
-    let name = |node: &Node| matches!(node.value, Value::Text(_));
-    if !list.iter().all(name) {
-        return None;
-    }
     list.iter()
         .map(|node| match &node.value {
             Value::Text(name) => Some(&name[..]),
