@@ -89,24 +89,26 @@ impl<T: DeserializeOwned> Sealed<T> {
     }
 }
 
-/// Returns whether a document has a checksum; one that does not match is an error.
+/// Returns whether a document has a checksum. One that does not match, or whose key was renamed, is an error.
 fn verify(text: &[u8]) -> Result<bool> {
     #[derive(serde::Deserialize)]
     struct ClaimedChecksum {
         checksum: Option<serde::de::IgnoredAny>,
     }
     let claim: Result<ClaimedChecksum, _> = serde_json::from_slice(text);
-    if !claim.is_ok_and(|claim| claim.checksum.is_some()) {
-        return Ok(false);
-    }
-    // The text with nothing between the quotes, byte by byte as it was hashed.
+    let has_key = claim.is_ok_and(|claim| claim.checksum.is_some());
+    // The last value, and the text with nothing in its place under the right key, byte by byte as it was hashed.
     let parts = std::str::from_utf8(text).ok().and_then(|text| {
-        let (before, rest) = text.rsplit_once(SEAL)?;
-        Some((before, rest.strip_suffix(END)?))
+        let (before, last) = text.rsplit_once("\n  \"")?;
+        let (key, found) = last.strip_suffix(END)?.split_once("\": \"")?;
+        Some((Checksum::of(format!("{before}{SEAL}{END}").as_bytes()) == found, key))
     });
-    let is_whole =
-        parts.is_some_and(|(before, found)| Checksum::of(format!("{before}{SEAL}{END}").as_bytes()) == found);
-    if is_whole { Ok(true) } else { Err(Error::damage("it does not match its own checksum")) }
+    match parts {
+        Some((true, "checksum")) if has_key => Ok(true),
+        Some((true, _)) => Err(Error::damage("the key of its checksum was renamed")),
+        _ if has_key => Err(Error::damage("it does not match its own checksum")),
+        _ => Ok(false),
+    }
 }
 
 impl Folder {
@@ -148,13 +150,12 @@ mod tests {
                 if std::mem::replace(&mut bytes[index], changed) == changed {
                     continue;
                 }
-                // Only a document without the key is taken for one of an earlier version.
-                match read(&bytes) {
-                    Ok(found) => assert!(!found.is_sealed && !found.value.contains_key("checksum")),
-                    Err(error) => assert_eq!(error.class(), Class::Damage),
-                }
+                assert_eq!(read(&bytes).unwrap_err().class(), Class::Damage);
             }
         }
         assert!(!read(b"{\"pearson\": 0.25}").unwrap().is_sealed);
+        let renamed = text.replace("\"checksum\"", "\"../outside/evil\"");
+        let error = read(renamed.as_bytes()).unwrap_err();
+        assert!(error.class() == Class::Damage && error.message().contains("renamed"), "{error}");
     }
 }

@@ -151,6 +151,11 @@ fn edited_figures_are_damage() {
     let whole = fs::read_to_string(&cell).unwrap();
     edit(&cell, "\"pearson\": ", "\"pearson\": 0.999, \"was\": ");
     run(folder, &benchmark).fails(3, &["random-0/additive-ridge.json is damaged"]);
+    fs::write(&cell, whole.replace("\"checksum\"", "\"sum\"")).unwrap();
+    run(folder, &benchmark).fails(3, &["random-0/additive-ridge.json is damaged", "was renamed"]);
+    let unsealed = whole.split(",\n  \"checksum\"").next().unwrap();
+    fs::write(&cell, format!("{unsealed}\n}}\n")).unwrap();
+    run(folder, &benchmark).fails(3, &["random-0/additive-ridge.json", "it lost its checksum"]);
     fs::write(&cell, &whole).unwrap();
     let predictions = cell.with_extension("parquet");
     let bytes = fs::read(&predictions).unwrap();
@@ -158,8 +163,9 @@ fn edited_figures_are_damage() {
     run(folder, &benchmark).fails(3, &["random-0/additive-ridge.parquet", "does not match its checksum"]);
     fs::write(&predictions, bytes).unwrap();
     assert_eq!(run(folder, &[&benchmark[..], &["--json"]].concat()).json(), table);
-    // A cell of an earlier version has no checksum: it is used and marked.
-    fs::write(&cell, format!("{}\n}}\n", whole.split(",\n  \"checksum\"").next().unwrap())).unwrap();
+    // A cell of an earlier version has no checksum, of its predictions neither: it is used and marked.
+    let earlier = unsealed.split(",\n  \"predictions_blake3\"").next().unwrap();
+    fs::write(&cell, format!("{earlier}\n}}\n")).unwrap();
     let table = run(folder, &[&benchmark[..], &["--json"]].concat()).json();
     assert_eq!(table["boards"][0]["rows"][0]["splits"][0]["unsealed"], true, "{table}");
 }

@@ -2,7 +2,7 @@
 
 use super::{BenchmarkModel, BenchmarkRequest};
 use crate::trials::trial::{Stop, Trial, TrialEnd, TrialProgress, other_plan, predict};
-use knockout_base::error::Result;
+use knockout_base::error::{Error, Result};
 use knockout_base::files::{Checksum, Folder};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_predict::baseline::{Baseline, Baselines};
@@ -136,6 +136,11 @@ impl BenchmarkCell<'_> {
         };
         if let Some(found) = folder.find_sealed::<KeptCell>(&file_name)? {
             let KeptCell { result, predictions_blake3 } = found.value;
+            if predictions_blake3.is_some() && !found.is_sealed {
+                let error =
+                    Error::damage("the file is damaged: it lost its checksum; move it away to make it again");
+                return Err(error.in_file(folder.path().join(file_name)));
+            }
             let kept = CellResult { unsealed: !found.is_sealed, ..result };
             if kept.identity != identity {
                 let key = "other data or settings, whose hash is";
