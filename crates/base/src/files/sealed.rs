@@ -97,7 +97,7 @@ fn verify(text: &[u8]) -> Result<bool> {
     }
     let claim: Result<ClaimedChecksum, _> = serde_json::from_slice(text);
     let has_key = claim.is_ok_and(|claim| claim.checksum.is_some());
-    // The last value, and the text with nothing in its place under the right key, byte by byte as it was hashed.
+    // The last value and its key, and the text as it was hashed: with an empty checksum under the right key.
     let parts = std::str::from_utf8(text).ok().and_then(|text| {
         let (before, last) = text.rsplit_once("\n  \"")?;
         let (key, found) = last.strip_suffix(END)?.split_once("\": \"")?;
