@@ -49,6 +49,7 @@ mod covariates;
 mod deviation;
 mod error;
 mod factors;
+mod flat_trees;
 mod grid;
 mod least_squares;
 mod low_rank;

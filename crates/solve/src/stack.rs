@@ -373,12 +373,17 @@ impl StackParts {
         self.low_rank.grid().cells(set).iter().next().is_some()
     }
 
-    /// Returns the prediction of each part.
-    fn of_set(&self, set: &[u32], scratch: &mut KernelScratch) -> [f64; PARTS] {
-        let trunk = self.trunk_of_set(set, scratch);
+    /// Returns the prediction of each part for each set.
+    fn of_sets(&self, sets: GeneSetsRef<'_>) -> Vec<[f64; PARTS]> {
+        let mut scratch = KernelScratch::default();
+        let trunks: Vec<_> = sets.iter().map(|set| self.trunk_of_set(set, &mut scratch)).collect();
         let vectors = &self.kernel.features().vectors;
-        let trees = self.trees.as_ref().map_or(0.0, |trees| trees.value(set, &trunk, vectors));
-        std::array::from_fn(|part| trunk.get(part).copied().unwrap_or(trees))
+        let trees = self.trees.as_ref().map(|trees| trees.predict(sets, &trunks, vectors));
+        let part = |record: usize, part: usize| match trunks[record].get(part) {
+            Some(&value) => value,
+            None => trees.as_ref().map_or(0.0, |trees| trees[record]),
+        };
+        (0..trunks.len()).map(|record| std::array::from_fn(|index| part(record, index))).collect()
     }
 
     /// Returns the settings that solving the parts again needs.
@@ -410,9 +415,7 @@ impl StackParts {
         observer: &mut dyn SolveObserver,
     ) -> ChosenWeights {
         let mut predictions: [Vec<f64>; PARTS] = Default::default();
-        let mut scratch = KernelScratch::default();
-        for set in val.sets.view().iter() {
-            let parts = self.of_set(set, &mut scratch);
+        for parts in self.of_sets(val.sets.view()) {
             predictions.iter_mut().zip(parts).for_each(|(column, value)| column.push(value));
         }
         let report = |part: usize, is_solved: bool, observer: &mut dyn SolveObserver| {
@@ -684,23 +687,26 @@ impl WeightedSum {
     }
 
     fn predict(&self, parts: &StackParts, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        let mut scratch = KernelScratch::default();
-        let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
         let (intercept, weights) = (f64::from(self.weights.intercept), self.weights.parts.map(f64::from));
         let [additive, _, kernel, neighbours, _, trees] = weights;
+        let sum = |parts: &[f64]| {
+            intercept + weights.iter().zip(parts).map(|(weight, part)| weight * part).sum::<f64>()
+        };
+        let Some(products) = self.products.as_ref().filter(|_| trees == 0.0) else {
+            return parts.of_sets(sets).iter().map(|parts| sum(parts)).collect();
+        };
+        let of_pairs = products.of_sets(sets);
         let constant = intercept + kernel * parts.kernel.mean();
         let grid = parts.low_rank.grid();
         let of_neighbours =
             |set: &[u32]| parts.profiles.neighbours.as_ref().map_or(0.0, |part| part.value(grid, set));
-        let predict = |(i, set): (usize, &[u32])| match &of_pairs {
-            Some(of_pairs) if set.len() == 2 && trees == 0.0 => {
-                let bilinear = constant + additive * parts.low_rank.additive(set) + f64::from(of_pairs[i]);
-                if neighbours == 0.0 { bilinear } else { bilinear + neighbours * of_neighbours(set) }
+        let mut scratch = KernelScratch::default();
+        let predict = |(i, set): (usize, &[u32])| {
+            if set.len() != 2 {
+                return sum(&parts.trunk_of_set(set, &mut scratch));
             }
-            _ => {
-                let terms = weights.iter().zip(parts.of_set(set, &mut scratch));
-                intercept + terms.map(|(weight, part)| weight * part).sum::<f64>()
-            }
+            let bilinear = constant + additive * parts.low_rank.additive(set) + f64::from(of_pairs[i]);
+            if neighbours == 0.0 { bilinear } else { bilinear + neighbours * of_neighbours(set) }
         };
         sets.iter().enumerate().map(predict).collect()
     }

@@ -10,7 +10,7 @@ use crate::pair_features::PairFeatures;
 use crate::tensor::Tensor;
 use crate::trees::{BoostedTrees, FeatureRows, Growth};
 use knockout_base::error::Error;
-use knockout_data::cell::{Cell, GeneSets};
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 
 /// Growth of the trees of known genes, and of new ones.
 const KNOWN_GROWTH: Growth = Growth {
@@ -31,6 +31,8 @@ const NEW_GROWTH: Growth = Growth {
     record_share: 0.5,
     feature_share: 0.5,
 };
+/// Records whose features are in memory at a time.
+const BLOCK: usize = 256;
 const KNOWN: [&str; 2] = ["trees.known.0", "trees.known.1"];
 const NEW: [&str; 2] = ["trees.new.0", "trees.new.1"];
 
@@ -111,12 +113,11 @@ impl OutOfFold {
         if halves.iter().any(|half| half.targets.is_empty()) {
             return Vec::new();
         }
-        let grown: Vec<BoostedTrees> = (0..2)
-            .map(|half| BoostedTrees::fit(&halves[half], &halves[1 - half], growth, half as u64))
-            .collect();
-        let rows = self.rows.values.chunks_exact(self.rows.width).zip(&self.folds);
-        self.trees = rows.map(|(row, fold)| grown[1 - fold % 2].predict(row)).collect();
-        grown
+        let grown =
+            [0, 1].map(|half| BoostedTrees::fit(&halves[half], &halves[1 - half], growth, half as u64));
+        let by_half = grown.each_ref().map(|trees| trees.predict(&self.rows.values, self.rows.width));
+        self.trees = self.folds.iter().enumerate().map(|(row, fold)| by_half[1 - fold % 2][row]).collect();
+        grown.into()
     }
 }
 
@@ -126,13 +127,39 @@ impl TreePart {
         Self { features, known: known.grow(&KNOWN_GROWTH), new: new.grow(&NEW_GROWTH) }
     }
 
-    /// Returns the prediction for a set, given those of the other parts; that of the first part for sets without trees.
-    pub(crate) fn value(&self, set: &[u32], parts: &[f64], vectors: &Matrix<f32>) -> f64 {
-        let trees = if self.features.new_genes(set) == 0 { &self.known } else { &self.new };
-        let (&[a, b], false) = (set, trees.is_empty()) else { return parts[0] };
-        let mut row = Vec::with_capacity(self.features.width(parts.len()));
-        self.features.push([a, b], parts, vectors, &mut row);
-        trees.iter().map(|trees| trees.predict(&row)).sum::<f64>() / trees.len() as f64
+    /// Returns the prediction for each set, given those of the other parts; that of the first part for sets without trees.
+    pub(crate) fn predict<const N: usize>(
+        &self,
+        sets: GeneSetsRef<'_>,
+        parts: &[[f64; N]],
+        vectors: &Matrix<f32>,
+    ) -> Vec<f64> {
+        let mut predictions: Vec<f64> = parts.iter().map(|parts| parts[0]).collect();
+        let width = self.features.width(N);
+        let mut rows = Vec::new();
+        for (trees, is_new) in [(&self.known, false), (&self.new, true)] {
+            let is_of_trees = |set: &[u32]| {
+                !trees.is_empty() && set.len() == 2 && (self.features.new_genes(set) > 0) == is_new
+            };
+            let records: Vec<usize> =
+                (0..sets.len()).filter(|&record| is_of_trees(sets.get(record))).collect();
+            for records in records.chunks(BLOCK) {
+                rows.clear();
+                for &record in records {
+                    if let &[a, b] = sets.get(record) {
+                        self.features.push([a, b], &parts[record], vectors, &mut rows);
+                    }
+                }
+                records.iter().for_each(|&record| predictions[record] = 0.0);
+                let count = trees.len() as f64;
+                for trees in trees {
+                    for (&record, value) in records.iter().zip(trees.predict(&rows, width)) {
+                        predictions[record] += value / count;
+                    }
+                }
+            }
+        }
+        predictions
     }
 
     /// Returns the number of trees of known and of new genes.

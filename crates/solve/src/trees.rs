@@ -5,6 +5,7 @@
 //! one feature over the records in their order, so trees do not depend on the number of threads.
 
 use crate::error::bad_tensor;
+use crate::flat_trees::{FlatTrees, MAX_LEAVES, TreeNode};
 use crate::tensor::{Tensor, find, has};
 use knockout_base::error::Error;
 use knockout_base::random::Rng;
@@ -22,7 +23,7 @@ const PATIENCE: usize = 40;
 pub(crate) struct Growth {
     /// Maximum number of trees.
     pub(crate) trees: usize,
-    /// Maximum number of leaves of a tree.
+    /// Maximum number of leaves of a tree, [`MAX_LEAVES`] at most.
     pub(crate) leaves: usize,
     /// Minimum number of sampled records in a leaf.
     pub(crate) leaf_records: usize,
@@ -50,16 +51,7 @@ pub(crate) struct BoostedTrees {
     /// The first node of each tree.
     roots: Vec<u32>,
     nodes: Vec<TreeNode>,
-}
-
-/// A split: records whose feature is at most the threshold or unknown go to the left. A leaf is its own child.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct TreeNode {
-    feature: u32,
-    threshold: f32,
-    left: u32,
-    right: u32,
-    value: f32,
+    flat: FlatTrees,
 }
 
 impl BoostedTrees {
@@ -67,7 +59,7 @@ impl BoostedTrees {
     pub(crate) fn fit(rows: &FeatureRows, val: &FeatureRows, growth: &Growth, seed: u64) -> Self {
         let count = rows.targets.len();
         let start = (rows.targets.iter().map(|&y| f64::from(y)).sum::<f64>() / count.max(1) as f64) as f32;
-        let mut fitted = Self { start, roots: Vec::new(), nodes: Vec::new() };
+        let mut fitted = Self { start, roots: Vec::new(), nodes: Vec::new(), flat: FlatTrees::default() };
         let binned = Binned::new(rows);
         let mut residuals: Vec<f32> = rows.targets.iter().map(|y| y - start).collect();
         let mut left_of_val: Vec<f32> = val.targets.iter().map(|y| y - start).collect();
@@ -102,6 +94,7 @@ impl BoostedTrees {
         }
         fitted.roots.truncate(best.1);
         fitted.nodes.truncate(best.2);
+        fitted.flat = FlatTrees::new(&fitted.nodes, &fitted.roots).expect("leaves are limited");
         fitted
     }
 
@@ -110,12 +103,14 @@ impl BoostedTrees {
         self.roots.len()
     }
 
-    /// Returns the sum of the trees at a row of features.
-    pub(crate) fn predict(&self, row: &[f32]) -> f64 {
-        let sum: f32 = (0..self.roots.len()).map(|tree| self.value(tree, row)).sum();
-        f64::from(self.start + sum)
+    /// Returns the sum of the trees at each row of `width` features.
+    pub(crate) fn predict(&self, rows: &[f32], width: usize) -> Vec<f64> {
+        let mut sums = vec![0.0; rows.len() / width.max(1)];
+        self.flat.add_sums(rows, width, &mut sums);
+        sums.into_iter().map(|sum| f64::from(self.start + sum)).collect()
     }
 
+    /// Returns the value of a tree at a row of features.
     fn value(&self, tree: usize, row: &[f32]) -> f32 {
         let mut index = self.roots[tree];
         loop {
@@ -140,7 +135,7 @@ impl BoostedTrees {
         let first = self.nodes.len() as u32;
         let mut leaves = vec![Leaf::new(first, sample, None, binned, residuals, features, growth)];
         self.push_leaf(&leaves[0], growth);
-        while leaves.len() < growth.leaves {
+        while leaves.len() < growth.leaves.min(MAX_LEAVES) {
             let mut chosen: Option<(usize, f64)> = None;
             for (index, leaf) in leaves.iter().enumerate() {
                 if let Some(split) = &leaf.split
@@ -226,11 +221,11 @@ impl BoostedTrees {
             (is_leaf || is_split) && (node.feature as usize) < width
         };
         let is_root = |&root: &u32| (root as usize) < nodes.len();
-        if nodes.iter().enumerate().all(is_whole) && roots.iter().all(is_root) {
-            Ok(Some(Self { start, roots, nodes }))
-        } else {
-            Err(bad_tensor(&nodes_name))
+        if !nodes.iter().enumerate().all(is_whole) || !roots.iter().all(is_root) {
+            return Err(bad_tensor(&nodes_name));
         }
+        let flat = FlatTrees::new(&nodes, &roots).ok_or_else(|| bad_tensor(&nodes_name))?;
+        Ok(Some(Self { start, roots, nodes, flat }))
     }
 }
 
@@ -371,7 +366,7 @@ mod tests {
     }
 
     fn explained(trees: &BoostedTrees, rows: &FeatureRows) -> f64 {
-        let predicted: Vec<f64> = rows.values.chunks(rows.width).map(|row| trees.predict(row)).collect();
+        let predicted = trees.predict(&rows.values, rows.width);
         let targets: Vec<f64> = rows.targets.iter().map(|&y| f64::from(y)).collect();
         let error: f64 = predicted.iter().zip(&targets).map(|(p, y)| (p - y).powi(2)).sum();
         1.0 - error / knockout_base::stats::sum_of_squared_deviations(&targets)
@@ -387,6 +382,42 @@ mod tests {
         assert_eq!(BoostedTrees::load(&tensors, "trees", 5).unwrap(), Some(trees));
         assert_eq!(BoostedTrees::load(&[], "trees", 5).unwrap(), None);
         assert!(BoostedTrees::load(&tensors, "trees", 2).is_err());
+    }
+
+    #[test]
+    fn flat_trees_predict_what_a_walk_through_the_nodes_finds() {
+        let deep = Growth { leaves: MAX_LEAVES, leaf_records: 1, ..GROWTH };
+        let trees = BoostedTrees::fit(&rows(3_000, 1, 1.0), &rows(500, 2, 1.0), &deep, 0);
+        assert!(trees.flat.has_leaves(MAX_LEAVES));
+        // 1,003 is not a multiple of the rows of a block.
+        let test = rows(1_003, 3, 1.0);
+        let walk = |row: &[f32]| {
+            let sum: f32 = (0..trees.len()).map(|tree| trees.value(tree, row)).sum();
+            f64::from(trees.start + sum)
+        };
+        let walked: Vec<f64> = test.values.chunks(test.width).map(walk).collect();
+        assert_eq!(trees.predict(&test.values, test.width), walked);
+    }
+
+    #[test]
+    fn trees_with_too_many_leaves_are_refused() {
+        // Each split has a leaf and the next split.
+        let chain = |splits: u32| {
+            let leaf = |index: u32| [0.0, 0.0, index as f32, index as f32, 1.0];
+            let split = |index: u32| [0.0, 0.0, (index + 1) as f32, (index + 2) as f32, 0.0];
+            let nodes: Vec<f32> = (0..splits)
+                .flat_map(|at| [split(2 * at), leaf(2 * at + 1)])
+                .chain([leaf(2 * splits)])
+                .flatten()
+                .collect();
+            let tensors = [
+                Tensor::new("trees.nodes".to_owned(), &[nodes.len() / 5, 5], nodes),
+                Tensor::vector("trees.roots".to_owned(), vec![0.0, 0.0]),
+            ];
+            BoostedTrees::load(&tensors, "trees", 1)
+        };
+        assert!(chain(31).unwrap().is_some());
+        assert!(chain(32).is_err() && chain(100_000).is_err());
     }
 
     #[test]
