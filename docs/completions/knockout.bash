@@ -2351,7 +2351,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --fast --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

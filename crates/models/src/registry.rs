@@ -44,6 +44,8 @@ pub struct ModelEntry {
     pub summary: &'static str,
     /// See [`ModelOptions::TRAINING`].
     pub training: &'static [&'static str],
+    /// The setting, as `key=value`, that trades accuracy for time; see [`SolvedOptions::FAST`].
+    pub fast: Option<&'static str>,
     /// Whether it is solved instead of trained step by step.
     pub is_solved: bool,
     defaults: fn(&Cell) -> ModelConfig,
@@ -57,6 +59,7 @@ impl ModelEntry {
             name: O::NAME,
             summary: O::SUMMARY,
             training: O::TRAINING,
+            fast: None,
             is_solved: false,
             defaults: |cell| ModelConfig::new(O::defaults(cell)),
             read: |table| Ok(ModelConfig::new(knockout_base::config::read::<O>(table)?)),
@@ -69,6 +72,7 @@ impl ModelEntry {
             name: O::NAME,
             summary: O::SUMMARY,
             training: &[],
+            fast: O::FAST,
             is_solved: true,
             defaults: |_| ModelConfig::solved(O::default()),
             read: |table| Ok(ModelConfig::solved(knockout_base::config::read::<O>(table)?)),

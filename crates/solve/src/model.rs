@@ -178,6 +178,8 @@ pub trait SolvedOptions:
     const NAME: &'static str;
     /// One line for `--help`.
     const SUMMARY: &'static str;
+    /// The setting, as `key=value`, that leaves out what takes the longest.
+    const FAST: Option<&'static str> = None;
 
     /// Checks the options against the cell before anything is computed.
     fn check(&self, cell: &Cell) -> Result<(), Error>;

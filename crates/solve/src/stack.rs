@@ -48,7 +48,8 @@ pub enum StackPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StackOptions {
-    /// The parts beside the additive one.
+    /// The parts beside the additive one. Configurations without the key were written before there were trees.
+    #[serde(default = "parts_without_trees")]
     pub parts: Vec<StackPart>,
     /// Features that the strength of a gene's interactions is expected from. A dataset may lack those of the default.
     pub amplitudes: Vec<String>,
@@ -62,15 +63,19 @@ pub struct StackOptions {
 
 impl Default for StackOptions {
     fn default() -> Self {
-        use StackPart::{LowRank, NetworkKernel, ProfileKernel, ProfileNeighbours};
         Self {
-            parts: vec![LowRank, NetworkKernel, ProfileNeighbours, ProfileKernel],
+            parts: [parts_without_trees(), vec![StackPart::Trees]].concat(),
             amplitudes: AMPLITUDES.map(str::to_owned).to_vec(),
             low_rank: LowRankOptions::default(),
             network_kernel: NetworkKernelOptions::default(),
             profile: ProfileOptions::default(),
         }
     }
+}
+
+fn parts_without_trees() -> Vec<StackPart> {
+    use StackPart::{LowRank, NetworkKernel, ProfileKernel, ProfileNeighbours};
+    vec![LowRank, NetworkKernel, ProfileNeighbours, ProfileKernel]
 }
 
 const PARTS: usize = 6;
@@ -108,6 +113,8 @@ impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
     const SUMMARY: &'static str =
         "ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part";
+    const FAST: Option<&'static str> =
+        Some(r#"model.parts=["low_rank","network_kernel","profile_neighbours","profile_kernel"]"#);
 
     fn check(&self, cell: &Cell) -> Result<(), Error> {
         self.low_rank.check(cell)?;

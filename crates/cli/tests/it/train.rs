@@ -191,6 +191,17 @@ fn the_ridge_inside_a_stack_is_not_called_the_additive_ridge() {
 }
 
 #[test]
+fn fast_solves_the_stack_without_trees() {
+    let home = Home::with_tiny();
+    home.ok("-q train tiny --out whole");
+    home.ok("-q train tiny --fast --out fast");
+    assert!(home.read("whole/config.toml").contains("\"trees\""));
+    assert!(!home.read("fast/config.toml").contains("\"trees\""));
+    home.fails("train tiny --model low-rank --fast --out other", 2, &["low-rank has no --fast"]);
+    assert!(!home.exists("other"));
+}
+
+#[test]
 fn a_run_keeps_a_copy_of_its_split_file() {
     let home = Home::with_tiny();
     home.ok("data split tiny --split pair-disjoint --folds 5 --fold 2 -q --out fold.parquet");

@@ -29,6 +29,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout train yeast
+  knockout train yeast --fast
   knockout train yeast --model dango
   knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
   knockout train yeast --model dango --split gene-disjoint --max-time 30m
@@ -70,6 +71,9 @@ pub(crate) struct TrainArgs {
     /// Stack this run with the solved model, weighted on the validation part; may be given several times
     #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     with: Vec<PathBuf>,
+    /// Solve the stack without its boosted trees: about a quarter of the time, slightly less accurate
+    #[arg(long, conflicts_with = "resume")]
+    fast: bool,
     #[command(flatten)]
     choices: Choices,
     /// Epochs at most
@@ -213,6 +217,11 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
         _ => start.model(args.model)?,
     };
     let mut keys = start.keys_for(&model);
+    if args.fast {
+        let fast =
+            model.fast.ok_or_else(|| request_error(format!("{} has no --fast; leave it out", model.name)))?;
+        keys.push(fast.to_owned());
+    }
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(from_keys(args)?);
