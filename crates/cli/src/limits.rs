@@ -2,8 +2,9 @@
 //!
 //! **Memory.** A request that is refused ends the program with exit code 2.
 //! Stable Rust has no hook for a failed allocation: the standard library aborts. The allocator records the refused size, and a handler of
-//! SIGABRT turns an abort after a refusal into an exit. Nothing else changes: `try_reserve` returns its error as before, and files take
-//! their names only when they are complete, so that an exit at any moment loses nothing that was saved.
+//! SIGABRT turns an abort after a refusal into an exit. The C library aborts too where it needs memory of its own; the handler then asks
+//! for as much as it would have. Nothing else changes: `try_reserve` returns its error as before, and files take their names only when they
+//! are complete, so that an exit at any moment loses nothing that was saved.
 //!
 //! **Files.** Beyond the limit of a file's size (`ulimit -f`) writing fails with an error instead of a signal.
 
@@ -19,6 +20,8 @@ pub struct RecordingAllocator;
 
 /// Bytes of the last refused request; 0 if there was none.
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
+/// Bytes that the C library requests at least when it has no memory left.
+const C_LIBRARY_REQUEST: usize = 1 << 20;
 
 fn recorded(found: *mut u8, size: usize) -> *mut u8 {
     if found.is_null() {
@@ -62,10 +65,11 @@ pub fn install() {
 
 /// Ends the program if memory was refused. Otherwise it returns, and the abort takes its course.
 extern "C" fn on_abort(_: libc::c_int) {
-    let refused = REFUSED.load(Ordering::Relaxed);
-    if refused == 0 {
-        return;
-    }
+    let refused = match REFUSED.load(Ordering::Relaxed) {
+        0 if is_refused(C_LIBRARY_REQUEST) => C_LIBRARY_REQUEST,
+        0 => return,
+        refused => refused,
+    };
     let mut digits = [0; 20];
     for text in [
         b"knockout: out of memory: a request for ",
@@ -78,6 +82,20 @@ extern "C" fn on_abort(_: libc::c_int) {
     }
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(i32::from(exit::REQUEST)) }
+}
+
+/// Returns whether the system refuses to map this many bytes.
+fn is_refused(bytes: usize) -> bool {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping at an address of the system's choice, which nothing refers to when it is removed.
+    unsafe {
+        let mapped = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
+        if mapped == libc::MAP_FAILED {
+            return true;
+        }
+        libc::munmap(mapped, bytes);
+    }
+    false
 }
 
 /// Returns the digits of a number without allocating.
@@ -95,12 +113,18 @@ fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::decimal;
+    use super::{C_LIBRARY_REQUEST, decimal, is_refused};
 
     #[test]
     fn digits_are_those_of_the_number() {
         for number in [0, 7, 10, 4_294_967_296, usize::MAX] {
             assert_eq!(decimal(number, &mut [0; 20]), number.to_string().as_bytes());
         }
+    }
+
+    #[test]
+    fn only_what_does_not_fit_is_refused() {
+        assert!(!is_refused(C_LIBRARY_REQUEST));
+        assert!(is_refused(1 << 60));
     }
 }
