@@ -5,7 +5,8 @@
 //! around the mean training score. Folds take the settings of the solution.
 //! Both factors are fitted for each regime: to errors on the validation part, and to errors on folds of genes that are held out of the
 //! training part. The deviation is then scaled until it covers 68.3 % of the errors of the regime, and the 95 % interval is fitted
-//! likewise. The folds also estimate the accuracy for new genes.
+//! likewise; both then once more among predictions of similar size (split conformal prediction by bins), because errors of strong
+//! predictions have other tails, and other ones on either side. The folds also estimate the accuracy for new genes.
 
 use crate::error::bad_tensor;
 use crate::least_squares::non_negative_least_squares;
@@ -32,6 +33,8 @@ const RECORDS_PER_HELD_OUT: usize = 20;
 const NEGLIGIBLE: f64 = 1e-9;
 /// Errors below which a regime has no fit of its own.
 const FEWEST_ERRORS: usize = 200;
+/// Shares of the predictions between which predictions are of similar size: finer in the tails.
+const SIZE_SHARES: [f64; 10] = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997];
 /// Resamples of the intervals of the accuracy.
 const RESAMPLES: usize = 200;
 /// Probability within one standard deviation of a normal distribution, and of the wide interval.
@@ -43,6 +46,7 @@ const WIDE_OF_NORMAL: f64 = 1.96;
 /// Beginning of the names of weights that only sets of known genes have.
 const KNOWN_WEIGHT: &str = "stack.weight.";
 const FITS: &str = "regimes.deviations";
+const SIZES: &str = "regimes.sizes";
 const TRAINED: &str = "regimes.trained";
 
 /// Solves a problem, reporting to an observer.
@@ -59,10 +63,20 @@ pub struct Recalibrated {
 }
 
 /// The variance of a regime, and its wide interval in standard deviations.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct RegimeFit {
     own: f32,
     prediction: f32,
+    wide: f32,
+    /// In order of the prediction; empty in solutions of earlier versions.
+    sizes: Vec<SizeFit>,
+}
+
+/// Factors of the deviation and of the wide interval for predictions of about this size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct SizeFit {
+    prediction: f32,
+    deviation: f32,
     wide: f32,
 }
 
@@ -105,21 +119,102 @@ impl RegimeFit {
             }
         }
         let found = non_negative_least_squares(&gram, &moments);
-        let raw = Self { own: found[0] as f32, prediction: found[1] as f32, wide: 1.0 };
-        let ratios = errors.iter().map(|error| error.size / raw.deviation(error.sd, error.prediction));
+        let [own, prediction] = [found[0] as f32, found[1] as f32];
+        let mut fit = Self { own, prediction, wide: 1.0, sizes: Vec::new() };
+        let [one, wide] = fit.quantiles(errors)?;
+        let scale = |factor: f32| (f64::from(factor) * one * one) as f32;
+        (fit.own, fit.prediction, fit.wide) = (scale(own), scale(prediction), (wide / one) as f32);
+        fit.sizes = fit.fit_sizes(errors);
+        Some(fit)
+    }
+
+    /// Returns the deviations that cover 68.3 % and 95 % of the errors; `None` if they have no positive number.
+    fn quantiles(&self, errors: &[CheckedError]) -> Option<[f64; 2]> {
+        let ratios = errors.iter().map(|error| error.size / self.deviation(error.sd, error.prediction));
         let mut ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
         ratios.sort_by(f64::total_cmp);
         let quantile = |probability: f64| {
             let rank = (probability * ratios.len() as f64).ceil() as usize;
             ratios.get(rank.saturating_sub(1)).copied().filter(|&q| q > 0.0)
         };
-        let [one, wide] = [quantile(WITHIN[0])?, quantile(WITHIN[1])?];
-        let scaled = |factor: f64| (factor * one * one) as f32;
-        Some(Self { own: scaled(found[0]), prediction: scaled(found[1]), wide: (wide / one) as f32 })
+        Some([quantile(WITHIN[0])?, quantile(WITHIN[1])?])
+    }
+
+    /// Fits the factors of each bin of predictions, given the fit of all of them.
+    fn fit_sizes(&self, errors: &[CheckedError]) -> Vec<SizeFit> {
+        let mut errors = errors.to_vec();
+        errors.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
+        let edge = |share: f64| (share * errors.len() as f64) as usize;
+        let (mut sizes, mut start) = (Vec::new(), 0);
+        for end in SIZE_SHARES.map(edge).into_iter().chain([errors.len()]) {
+            // Bins with too few errors are joined with the next one, the last ones with each other.
+            let rest = errors.len() - end;
+            if end - start < FEWEST_ERRORS || (rest > 0 && rest < FEWEST_ERRORS) {
+                continue;
+            }
+            let bin = &errors[start..end];
+            if let Some([one, wide]) = self.quantiles(bin) {
+                let (prediction, deviation) = (bin[bin.len() / 2].prediction as f32, one as f32);
+                sizes.push(SizeFit { prediction, deviation, wide: (wide / one) as f32 / self.wide });
+            }
+            start = end;
+        }
+        sizes.dedup_by_key(|size| size.prediction);
+        sizes
+    }
+
+    /// Returns the factors for a prediction, interpolated between bins.
+    fn factors(&self, prediction: f64) -> [f64; 2] {
+        let of = |size: &SizeFit| [size.deviation, size.wide].map(f64::from);
+        let after = self.sizes.partition_point(|size| f64::from(size.prediction) < prediction);
+        match (after.checked_sub(1).map(|before| &self.sizes[before]), self.sizes.get(after)) {
+            (None, None) => [1.0; 2],
+            (Some(only), None) | (None, Some(only)) => of(only),
+            (Some(low), Some(high)) => {
+                let [start, end] = [low, high].map(|size| f64::from(size.prediction));
+                let share = (prediction - start) / (end - start);
+                let (low, high) = (of(low), of(high));
+                std::array::from_fn(|i| low[i] + share * (high[i] - low[i]))
+            }
+        }
     }
 
     fn deviation(&self, sd: f64, prediction: f64) -> f64 {
-        (f64::from(self.own) * sd * sd + f64::from(self.prediction) * prediction * prediction).sqrt()
+        let variance = f64::from(self.own) * sd * sd + f64::from(self.prediction) * prediction * prediction;
+        variance.sqrt() * self.factors(prediction)[0]
+    }
+
+    /// Returns how many deviations cover 95 % of the errors of such a prediction.
+    fn wide(&self, prediction: f64) -> f64 {
+        f64::from(self.wide) * self.factors(prediction)[1]
+    }
+
+    fn sizes_tensor(&self, regime: usize) -> Tensor {
+        let numbers = self.sizes.iter().flat_map(|size| [size.prediction, size.deviation, size.wide]);
+        Tensor::new(format!("{SIZES}.{regime}"), &[self.sizes.len(), 3], numbers.collect())
+    }
+
+    fn load_sizes(tensors: &[Tensor], regime: usize) -> Result<Vec<SizeFit>, Error> {
+        let name = format!("{SIZES}.{regime}");
+        if !has(tensors, &name) {
+            return Ok(Vec::new());
+        }
+        let (numbers, rest) = find(tensors, &name)?.values.as_chunks::<3>();
+        let is_factor = |factor: f32| factor.is_finite() && factor > 0.0;
+        let sizes: Vec<SizeFit> = numbers
+            .iter()
+            .map(|&[prediction, deviation, wide]| SizeFit { prediction, deviation, wide })
+            .collect();
+        let is_valid =
+            |size: &SizeFit| size.prediction.is_finite() && is_factor(size.deviation) && is_factor(size.wide);
+        if rest.is_empty()
+            && sizes.iter().all(is_valid)
+            && sizes.is_sorted_by(|a, b| a.prediction < b.prediction)
+        {
+            Ok(sizes)
+        } else {
+            Err(bad_tensor(&name))
+        }
     }
 }
 
@@ -183,10 +278,10 @@ pub fn recalibrate(
     }
     // A regime with too few errors has the fit of the easier one; known genes keep the deviations of the solution.
     let wide = solution.wide_interval().unwrap_or(WIDE_OF_NORMAL) as f32;
-    let mut last = RegimeFit { own: 1.0, prediction: 0.0, wide };
+    let mut last = RegimeFit { own: 1.0, prediction: 0.0, wide, sizes: Vec::new() };
     let fits = fits.map(|fit| {
-        last = fit.unwrap_or(last);
-        last
+        last = fit.unwrap_or_else(|| last.clone());
+        last.clone()
     });
     let by_regime = Regime::ALL.iter().zip(&held_out);
     let accuracy =
@@ -324,14 +419,14 @@ impl Recalibrated {
             _ if stored.len() == 9 => (&stored[..], 0.0),
             _ => return Err(bad_tensor(FITS)),
         };
-        let fit = |regime: usize| RegimeFit {
-            own: numbers[3 * regime],
-            prediction: numbers[3 * regime + 1],
-            wide: numbers[3 * regime + 2],
+        let fit = |regime: usize| {
+            let [own, prediction, wide] = std::array::from_fn(|i| numbers[3 * regime + i]);
+            Ok(RegimeFit { own, prediction, wide, sizes: RegimeFit::load_sizes(tensors, regime)? })
         };
+        let fits = [fit(0)?, fit(1)?, fit(2)?];
         let trained = find_vector(tensors, TRAINED, gene_count)?;
         let is_trained = trained.iter().map(|&flag| flag > 0.0).collect();
-        Ok(Box::new(Self { inner, is_trained, fits: [0, 1, 2].map(fit), centre, accuracy: Vec::new() }))
+        Ok(Box::new(Self { inner, is_trained, fits, centre, accuracy: Vec::new() }))
     }
 
     fn fit(&self, set: &[u32]) -> &RegimeFit {
@@ -357,7 +452,9 @@ impl Solution for Recalibrated {
     }
 
     fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(sets.iter().map(|set| f64::from(self.fit(set).wide)).collect())
+        let predictions = self.inner.predict(sets).into_iter();
+        let centre = f64::from(self.centre);
+        Some(sets.iter().zip(predictions).map(|(set, p)| self.fit(set).wide(p - centre)).collect())
     }
 
     fn tensors(&self) -> Vec<Tensor> {
@@ -365,6 +462,8 @@ impl Solution for Recalibrated {
         let fits = self.fits.iter().flat_map(|fit| [fit.own, fit.prediction, fit.wide]);
         let numbers = fits.chain([self.centre]).collect();
         tensors.push(Tensor::vector(FITS, numbers));
+        let fits = self.fits.iter().enumerate().filter(|(_, fit)| !fit.sizes.is_empty());
+        tensors.extend(fits.map(|(regime, fit)| fit.sizes_tensor(regime)));
         let flags = self.is_trained.iter().map(|&is_trained| f32::from(u8::from(is_trained)));
         tensors.push(Tensor::vector(TRAINED, flags.collect()));
         tensors
@@ -411,13 +510,66 @@ mod tests {
         let fresh = planted(20_000, 2);
         for is_strong in [false, true] {
             let errors: Vec<_> = fresh.iter().filter(|e| (e.prediction.abs() > 3.0) == is_strong).collect();
-            let within = |times: f64| {
-                let is_inside = |e: &&&CheckedError| e.size <= times * fit.deviation(e.sd, e.prediction);
-                errors.iter().filter(is_inside).count() as f64 / errors.len() as f64
-            };
-            assert!((within(1.0) - WITHIN[0]).abs() < 0.03, "{is_strong} {}", within(1.0));
-            assert!((within(f64::from(fit.wide)) - WITHIN[1]).abs() < 0.02, "{is_strong}");
+            let [one, wide] = within(&fit, &errors);
+            assert!(
+                (one - WITHIN[0]).abs() < 0.03 && (wide - WITHIN[1]).abs() < 0.02,
+                "{is_strong} {one} {wide}"
+            );
         }
         assert_eq!(RegimeFit::new(&planted(FEWEST_ERRORS - 1, 1)), None);
+    }
+
+    /// Returns the shares of the errors within the deviation and within the wide interval.
+    fn within(fit: &RegimeFit, errors: &[&CheckedError]) -> [f64; 2] {
+        let share = |times: &dyn Fn(f64) -> f64| {
+            let is_inside =
+                |e: &&&CheckedError| e.size <= times(e.prediction) * fit.deviation(e.sd, e.prediction);
+            errors.iter().filter(is_inside).count() as f64 / errors.len() as f64
+        };
+        [share(&|_| 1.0), share(&|prediction| fit.wide(prediction))]
+    }
+
+    /// Errors of negative predictions are larger and have a heavy tail.
+    fn planted_tails(count: usize, seed: u64) -> Vec<CheckedError> {
+        let mut rng = Rng::new(seed, "planted tails");
+        let error = |_| {
+            let prediction = 2.0 * rng.normal();
+            let tail = if prediction < -3.0 && rng.below(10) == 0 { 8.0 } else { 1.0 };
+            let sd = if prediction < 0.0 { 1.0 - 0.5 * prediction } else { 1.0 };
+            CheckedError { size: (tail * sd * rng.normal()).abs(), sd: 1.0, prediction }
+        };
+        (0..count).map(error).collect()
+    }
+
+    #[test]
+    fn intervals_hold_in_both_tails() {
+        let fit = RegimeFit::new(&planted_tails(20_000, 1)).unwrap();
+        let fresh = planted_tails(40_000, 2);
+        for range in [f64::NEG_INFINITY..-3.0, -3.0..0.0, 0.0..3.0, 3.0..f64::INFINITY] {
+            let errors: Vec<_> = fresh.iter().filter(|e| range.contains(&e.prediction)).collect();
+            let [one, wide] = within(&fit, &errors);
+            assert!(
+                (one - WITHIN[0]).abs() < 0.04 && (wide - WITHIN[1]).abs() < 0.03,
+                "{range:?} {one} {wide}"
+            );
+        }
+        // The same with one factor for all sizes fails, so the check can.
+        let without = RegimeFit { sizes: Vec::new(), ..fit };
+        let errors: Vec<_> = fresh.iter().filter(|e| e.prediction > 3.0).collect();
+        assert!(within(&without, &errors)[0] > 0.8);
+    }
+
+    #[test]
+    fn sizes_are_stored_and_damaged_ones_refused() {
+        let fit = RegimeFit::new(&planted_tails(5_000, 1)).unwrap();
+        assert!(fit.sizes.len() > 4);
+        let tensor = fit.sizes_tensor(1);
+        assert_eq!(RegimeFit::load_sizes(std::slice::from_ref(&tensor), 1).unwrap(), fit.sizes);
+        assert!(RegimeFit::load_sizes(std::slice::from_ref(&tensor), 0).unwrap().is_empty());
+        for (index, value) in [(0, f32::INFINITY), (1, 0.0), (2, f32::NAN), (3, f32::MIN)] {
+            let mut damaged = tensor.clone();
+            damaged.values[index] = value;
+            assert!(RegimeFit::load_sizes(&[damaged], 1).is_err(), "{index}");
+        }
     }
 }
