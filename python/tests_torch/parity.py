@@ -1,13 +1,12 @@
 """The modules beside the program's own models, for every value of every option, in single and in double precision.
 
-    python tests_torch/parity.py > parity.md         # the table of docs/results/python.md
+    KNOCKOUT_PARITY=$PWD/parity.md python/test-torch     # writes the table of docs/results/python.md
 
-`test_parity.py` asserts what this prints. Both sides compute the same sums in another order; tolerances are stated once, in `TOLERANCES`.
+Both sides compute the same sums in another order; tolerances are stated once, in `TOLERANCES`.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -245,18 +244,3 @@ def table(rows: list[tuple[str, dict[str, Any], dict[str, Errors]]]) -> str:
         figures = [f"{value:.0e}" for precision in TOLERANCES for value in astuple(found[precision])]
         lines.append(f"| {name} | `{title(settings)}` | " + " | ".join(figures) + " |")
     return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    with tempfile.TemporaryDirectory() as home:
-        tiny = knockout.synth(Path(home) / "tiny", "tiny")
-        features = with_features(tiny, Path(home) / "features")
-        rows = []
-        for name, settings in sweep():
-            dataset = features if "model.features" in settings else tiny
-            rows.append((name, settings, {precision: compare(dataset, name, settings, precision) for precision in TOLERANCES}))
-        print(table(rows))
-
-
-if __name__ == "__main__":
-    main()
