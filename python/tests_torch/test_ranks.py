@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 import torch.distributed
 import torch.multiprocessing
@@ -83,6 +84,8 @@ def train_divided(rank: int, data: str, folder: str) -> None:
     assert isinstance(table, DTensor) and len(table.to_local()) == len(table) // 2
     moments = [state["exp_avg"] for state in training.optimiser.state.values()]
     assert moments and all(isinstance(of, DTensor) for of in moments)
+    with pytest.raises(knockout.RequestError, match="whole_weights"):
+        model.adopt(train_loss=1.0, out=f"{folder}/none")
     whole = model.whole_weights()
     if rank == 0:
         torch.save(whole, f"{folder}/weights.pt")

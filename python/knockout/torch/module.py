@@ -338,7 +338,10 @@ class Model(nn.Module):
         gathered with `model.whole_weights()`, which all ranks call.
         """
         loss = float(train_loss.detach()) if isinstance(train_loss, Tensor) else float(train_loss)
-        weights = self.state_dict() if weights is None else weights
+        if weights is None:
+            weights = self.state_dict()
+            if any(hasattr(value, "full_tensor") for value in weights.values()):
+                raise RequestError("FSDP has divided the weights between ranks; gather them with model.whole_weights() on all ranks, and give them as weights")
         return adopt(self._dataset(), self.name, weights, train_loss=loss, out=out, settings=self.settings, rows=self.rows_seen())
 
     def whole_weights(self) -> dict[str, Tensor]:
@@ -362,7 +365,7 @@ class Model(nn.Module):
         """Saves the parameters as a safetensors file, as in a checkpoint, with the scale of the scores."""
         from safetensors.torch import save_file
 
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
+        weights = {name: value.contiguous() for name, value in self.whole_weights().items()}
         labels = {"score_mean": repr(self.labels[0]), "score_sd": repr(self.labels[1])}
         save_file(weights, path, metadata={"format": "pt", **labels})
 
