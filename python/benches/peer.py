@@ -4,7 +4,7 @@
     python peer.py --peer FOLDER --data yeast --program target/release/knockout dango hetero
 
 FOLDER holds the package `pyg_peer`, with its generated data in FOLDER/data or --peer-data. The dataset should have as many genes and
-edges as that of the peer. Loaders alternate in one process. Steps of a model are measured in processes of their own, in turns: the PyG side as
+edges as that of the peer. Loaders alternate in one process. Steps of a model are measured in processes of their own, interleaved: the PyG side as
 it is and with one adjacency that all samples share, `knockout.torch`, and the program. Figures are CPU time of the process, medians over rounds.
 """
 
@@ -129,7 +129,7 @@ def of_program(name: str, options: argparse.Namespace, batch: int) -> tuple[floa
 
 
 def steps_apart(name: str, options: argparse.Namespace) -> None:
-    """Measures full steps of every side in turns, each in a process of its own, and prints a table."""
+    """Measures full steps of all sides, interleaved, each in a process of its own, and prints a table."""
     batches = options.batch or ([64] if name == "dango" else [2, 4])
     print(f"\n| {name} | batch | CPU s per sample | range | peak GiB | times knockout.torch |\n|---|---|---|---|---|---|", flush=True)
     for batch in batches:

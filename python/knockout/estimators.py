@@ -177,7 +177,7 @@ def _named(X: Any, genes: Sequence[str] | None) -> tuple[NDArray[numpy.uint32], 
 
     members, offsets = ragged(_listed(X), rows)
     if len(members) and not named:
-        raise RequestError("X has rows of a gene table, but no dataset says which genes they are; give names, or knockout.Stack(dataset)")
+        raise RequestError("X has rows of a gene table, but without a dataset these rows have no names; give names, or knockout.Stack(dataset)")
     names = sorted(seen)
     place = numpy.empty(len(seen), dtype=numpy.uint32)
     place[[seen[name] for name in names]] = numpy.arange(len(seen), dtype=numpy.uint32)

@@ -206,7 +206,7 @@ def test_estimators_pass_the_checks_of_parameters(check: str, kind: Any) -> None
 def test_estimators_refuse_what_they_cannot_fit(dataset: knockout.Dataset) -> None:
     X, y = samples_of(dataset)
     for model, sets, scores, message in [
-        (knockout.Stack(), X, y, r"no dataset says which genes they are; give names, or knockout.Stack\(dataset\)"),
+        (knockout.Stack(), X, y, r"without a dataset these rows have no names; give names, or knockout.Stack\(dataset\)"),
         (knockout.Stack(dataset), X, y[:5], "one score for each set"),
         (knockout.Stack(dataset), X[:2], [0.5, float("nan")], "not finite"),
         (knockout.Stack(dataset), [["NOGENE"]], [0.5], "NOGENE"),

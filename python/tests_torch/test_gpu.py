@@ -91,7 +91,7 @@ def test_kernels_of_a_known_layer_are_counted() -> None:
     # Two operations for each product; every input and the output once, in bytes.
     assert (forward.operations, forward.bytes) == (2 * 8 * 32 * 16, 4 * (8 * 32 + 32 * 16 + 16 + 8 * 16))
     assert found["aten.relu.default"].bytes == 4 * 2 * 8 * 16
-    # A row that is expanded is read once, and a view is no kernel.
+    # A row that is expanded is read once, and views are left out.
     assert found["aten.add.Tensor"].bytes == 4 * (4 * 32 + 4 + 4 * 32)
     assert found["aten.mm.default"].operations == 2 * 8 * 32 * 16 and "aten.view.default" not in found
     gpu = {"bytes": 1e12, "float32": 1e9, "bfloat16": 1e15}
