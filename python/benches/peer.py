@@ -106,6 +106,10 @@ SIDES = {"peer": peers_step, "shared": shared_step, "ours": our_step}
 TITLES = {"peer": "PyG", "shared": "PyG, one shared adjacency", "ours": "knockout.torch", "program": "the program"}
 
 
+class Failed(Exception):
+    """A process did not end well."""
+
+
 def child(command: list[str]) -> tuple[str, float, float]:
     """Returns the output of a process, its CPU seconds and its peak memory in GiB."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -114,7 +118,7 @@ def child(command: list[str]) -> tuple[str, float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {output.strip()}")
+        raise Failed(f"ended with {process.returncode}: {output.strip()}")
     return output, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
 
 
@@ -128,24 +132,37 @@ def of_program(name: str, options: argparse.Namespace, batch: int) -> tuple[floa
     return (taken[1][0] - taken[0][0]) / (more - few), taken[1][1]
 
 
+def of_process(name: str, side: str, options: argparse.Namespace, batch: int) -> tuple[float, float]:
+    """Returns CPU seconds of a step of a side and the peak memory of its process."""
+    folders = ["--peer", str(options.peer), "--peer-data", str(options.peer_data), "--data", str(options.data)]
+    sizes = ["--batch", str(batch), "--steps", str(options.steps), "--threads", str(options.threads)]
+    output, _, peak = child([sys.executable, __file__, name, *folders, "--alone", side, *sizes])
+    return json.loads(output.splitlines()[-1])["cpu_s_per_step"], peak
+
+
 def steps_apart(name: str, options: argparse.Namespace) -> None:
     """Measures full steps of all sides, interleaved, each in a process of its own, and prints a table."""
     batches = options.batch or ([64] if name == "dango" else [2, 4])
     print(f"\n| {name} | batch | CPU s per sample | range | peak GiB | times knockout.torch |\n|---|---|---|---|---|---|", flush=True)
     for batch in batches:
         found: dict[str, list[tuple[float, float]]] = {}
+        failed: dict[str, str] = {}
         for _ in range(options.rounds):
             for side in options.side or TITLES:
-                if side == "program":
-                    step = of_program(name, options, batch)
-                else:
-                    alone = ["--alone", side, "--batch", str(batch), "--steps", str(options.steps), "--threads", str(options.threads)]
-                    folders = ["--peer", str(options.peer), "--peer-data", str(options.peer_data), "--data", str(options.data)]
-                    output, _, peak = child([sys.executable, __file__, name, *folders, *alone])
-                    step = json.loads(output.splitlines()[-1])["cpu_s_per_step"], peak
-                found.setdefault(side, []).append(step)
+                if side in failed:
+                    continue
+                try:
+                    step = of_program(name, options, batch) if side == "program" else of_process(name, side, options, batch)
+                    found.setdefault(side, []).append(step)
+                except Failed as error:
+                    failed[side] = str(error)
+                    print(f"{TITLES[side]}, batch {batch}: {error}", file=sys.stderr)
         ours = statistics.median(cpu for cpu, _ in found["ours"]) if "ours" in found else float("nan")
+        for side in failed:
+            print(f"| {TITLES[side]} | {batch} | not measured | | | |", flush=True)
         for side, steps in found.items():
+            if side in failed:
+                continue
             cpu = [of / batch for of, _ in steps]
             middle = statistics.median(cpu)
             print(
