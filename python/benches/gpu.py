@@ -204,10 +204,11 @@ def measure(name: str, variant: str, dataset: knockout.Dataset, options: argpars
 
 def table(results: list[dict[str, Any]], machine: dict[str, Any]) -> str:
     lines = [f"# Training steps on {machine['device']}", "", ", ".join(f"{key} {value}" for key, value in machine.items()), ""]
-    columns = ["model", "variant", "batch", "ms", "samples_per_s", "peak GiB", *PHASES, "operators", "kernels", "waits"]
+    columns = ["model", "variant", "batch", "ms", "samples_per_s", "peak GiB", *(f"{phase} ms" for phase in PHASES), "operators", "kernels", "waits"]
     lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for result in results:
-        flat = {**result, **result.get("phases", {}), **result.get("counts", {})}
+        phases = {f"{phase} ms": time for phase, time in result.get("phases", {}).items()}
+        flat = {**result, **phases, **result.get("counts", {})}
         if "peak_bytes" in result:
             flat["peak GiB"] = round(result["peak_bytes"] / 2**30, 2)
         lines.append("| " + " | ".join(str(flat.get(column, result.get("failed", "") if column == "ms" else "")) for column in columns) + " |")

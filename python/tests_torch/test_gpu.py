@@ -13,6 +13,7 @@ import knockout
 import knockout.torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
+import gpu  # noqa: E402
 import roofline  # noqa: E402
 
 MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero, "transformer": knockout.torch.Transformer}
@@ -107,3 +108,13 @@ def test_an_estimate_has_a_floor_for_every_precision(dataset: knockout.Dataset, 
     assert set(times) == {(gpu, precision) for gpu in roofline.GPUS for precision in roofline.PRECISIONS}
     assert all(time > 0 for time in times.values())
     assert roofline.table([found]).count("\n| " + name) == 2
+
+
+def test_the_table_has_the_size_of_a_batch_and_the_time_of_its_phase() -> None:
+    phases = {phase: float(at) for at, phase in enumerate(gpu.PHASES, 10)}
+    measured = {"model": "hetero", "variant": "tf32", "batch": 28, "ms": 90.0, "samples_per_s": 311.1, "phases": phases, "counts": {"operators": 7}, "peak_bytes": 2**31}
+    failed = {"model": "hetero", "variant": "peer", "failed": "out of memory"}
+    lines = gpu.table([measured, failed], {"device": "none"}).splitlines()
+    assert lines[4].split(" | ")[2:7] == ["batch", "ms", "samples_per_s", "peak GiB", "batch ms"]
+    assert lines[6] == "| hetero | tf32 | 28 | 90.0 | 311.1 | 2.0 | 10.0 | 11.0 | 12.0 | 13.0 | 14.0 | 7 |  |  |"
+    assert lines[7].startswith("| hetero | peer |  | out of memory |")
