@@ -43,7 +43,7 @@ class Errors:
 
 #: Rounding of a gradient is that of the larger ones that it is a sum of.
 REST = 4e-4
-TOLERANCES = {"f32": Errors(1e-4, 1e-4, 5e-3), "f64": Errors(1e-10, 1e-10, 1e-8)}
+TOLERANCES = {"f32": Errors(1e-4, 1e-4, 5e-3), "f64": Errors(1e-12, 1e-12, 1e-9)}
 
 SMALL: dict[str, dict[str, Any]] = {
     "dango": {"model.width": 8, "model.transition_epoch": 3, "batch": 48},
