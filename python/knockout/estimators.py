@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model of knockout that predicts the score of deleting genes together.
 
     `X` are gene sets: an array `[samples, genes]` of names or of rows of the gene table, lists of them, or a frame; `y` are their scores.
-    `dataset` gives the genes and networks; its samples are not used. A share `val` of the samples chooses the settings, as in every run of
+    `dataset` gives the genes and networks; its samples are not used. Without it there are no networks, and the genes are `genes`, a list of names,
+    or else those named in the `X` of `fit`: no others can be predicted. A share `val` of the samples chooses the settings, as in every run of
     knockout; `split` sets what these must not share with the others (`random`, `pair-disjoint`, `gene-disjoint`). `seed`, `epochs` and `settings`
     are those of `knockout.train`.
 
@@ -47,6 +48,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         dataset: Dataset | str | PathLike[str] | None = None,
         model: str = "stack",
         *,
+        genes: Sequence[str] | None = None,
         val: float = 0.1,
         split: str = "random",
         seed: int = 0,
@@ -55,6 +57,7 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.dataset = dataset
         self.model = model
+        self.genes = genes
         self.val = val
         self.split = split
         self.seed = seed
@@ -63,10 +66,15 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: GeneSets, y: Any) -> Regressor:
         """Fits the model to gene sets and their scores."""
+        names: list[str] = []
+        dataset: Dataset | None = None
         if self.dataset is None:
-            raise RequestError("an estimator needs the genes and networks of a dataset: knockout.Stack(dataset)")
-        dataset = self.dataset if isinstance(self.dataset, Dataset) else Dataset(self.dataset)
-        genes, offsets = ragged(_listed(X), dataset._dataset.find_genes)
+            genes, offsets, names = _named(X, self.genes)
+        elif self.genes is not None:
+            raise RequestError("the dataset has the genes; give dataset or genes, not both")
+        else:
+            dataset = self.dataset if isinstance(self.dataset, Dataset) else Dataset(self.dataset)
+            genes, offsets = ragged(_listed(X), dataset._dataset.find_genes)
         scores = numpy.asarray(y, dtype=numpy.float64)
         if scores.ndim != 1 or len(scores) != len(offsets) - 1:
             raise RequestError(f"{len(offsets) - 1} gene sets and scores of shape {scores.shape}; there must be one score for each set")
@@ -74,7 +82,10 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise RequestError("a score is not finite; leave its sample out")
         self._folder = tempfile.TemporaryDirectory(prefix="knockout-estimator-")
         home = Path(self._folder.name)
-        _knockout.write_samples(fspath(home / "screen"), dataset._dataset, genes, offsets, scores)
+        if dataset is None:
+            _knockout.write_dataset(fspath(home / "screen"), [(name, None) for name in names], [], genes, offsets, scores)
+        else:
+            _knockout.write_samples(fspath(home / "screen"), dataset._dataset, genes, offsets, scores)
         # The run needs a test part; it takes one sample in a hundred, and nothing is measured on it.
         split = {"split.scheme": self.split, "split.val": self.val, "split.test": 0.01}
         settings = {**split, **(self.settings or {})}
@@ -84,6 +95,14 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: GeneSets) -> NDArray[numpy.float64]:
         """Returns the predicted score of every gene set."""
         check_is_fitted(self)
+        if self.dataset is None:
+            known = set(self.run_.gene_names)
+            unknown = [name for name in _named(X, None)[2] if name not in known]
+            if unknown:
+                raise RequestError(
+                    f"{unknown[0]} is in no sample that the model was fitted to ({len(unknown)} such genes); give all names, "
+                    "knockout.Stack(genes=names), or a dataset with their networks, knockout.Stack(dataset)"
+                )
         return self.run_.predict(_listed(X)).mean
 
     def __sklearn_tags__(self) -> Any:
@@ -118,12 +137,13 @@ class Stack(Regressor):
         self,
         dataset: Dataset | str | PathLike[str] | None = None,
         *,
+        genes: Sequence[str] | None = None,
         val: float = 0.1,
         split: str = "random",
         seed: int = 0,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(dataset, "stack", val=val, split=split, seed=seed, settings=settings)
+        super().__init__(dataset, "stack", genes=genes, val=val, split=split, seed=seed, settings=settings)
 
 
 def samples_of(dataset: Dataset, order: int | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
@@ -139,6 +159,29 @@ def samples_of(dataset: Dataset, order: int | None = None) -> tuple[NDArray[nump
     starts = columns["genes_offsets"][:-1][chosen].astype(numpy.int64)
     rows = columns["genes"][starts[:, None] + numpy.arange(order)]
     return rows.astype(numpy.int64), numpy.array(columns["score"][chosen])
+
+
+def _named(X: Any, genes: Sequence[str] | None) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], list[str]]:
+    """Returns gene sets of names as rows of a table of names in alphabetical order, offsets, and the table: `genes`, or else all in the sets."""
+    seen: dict[str, int] = {str(name): row for row, name in enumerate(dict.fromkeys([] if genes is None else genes))}
+    named = False
+
+    def rows(names: list[str]) -> NDArray[numpy.uint32]:
+        nonlocal named
+        named = True
+        if genes is not None:
+            unknown = [name for name in names if name not in seen]
+            if unknown:
+                raise RequestError(f"{unknown[0]} is not among the {len(seen)} names in genes")
+        return numpy.array([seen.setdefault(name, len(seen)) for name in names], dtype=numpy.uint32)
+
+    members, offsets = ragged(_listed(X), rows)
+    if len(members) and not named:
+        raise RequestError("X has rows of a gene table, but without a dataset these rows have no names; give names, or knockout.Stack(dataset)")
+    names = sorted(seen)
+    place = numpy.empty(len(seen), dtype=numpy.uint32)
+    place[[seen[name] for name in names]] = numpy.arange(len(seen), dtype=numpy.uint32)
+    return place[members], offsets, names
 
 
 def _packed(folder: str) -> bytes:

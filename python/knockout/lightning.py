@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from ._trackers import flat
 from .errors import RequestError
 from .torch import Model, Plan, Training, dataloader, metrics
 
@@ -92,6 +93,10 @@ class Module(lightning.LightningModule):
         if self._state is not None:
             self._training.load_state_dict(self._state)
         return self._training.optimiser
+
+    def on_fit_start(self) -> None:
+        for logger in self.trainer.loggers:
+            logger.log_hyperparams(dict(flat(self.model.config)))
 
     def training_step(self, batch: dict[str, Any], index: int) -> Tensor:
         training = self._training

@@ -8,6 +8,8 @@
 
 mod array;
 mod dataset;
+#[cfg(feature = "parity")]
+mod double;
 mod error;
 mod json;
 mod lab;
@@ -28,6 +30,9 @@ use pyo3::prelude::*;
 mod _knockout {
     #[pymodule_export]
     use crate::dataset::{Dataset, Split};
+    #[cfg(feature = "parity")]
+    #[pymodule_export]
+    use crate::double::training_steps_f64;
     #[pymodule_export]
     use crate::lab::{baseline, benchmark, compare_runs, hits, list_runs, sweep};
     #[pymodule_export]

@@ -7,14 +7,15 @@ use crate::training::tensor;
 use crate::{json, run, workers};
 use knockout_base::random::Rng;
 use knockout_data::batch::Graphs;
-use knockout_data::cell::GeneSets;
+use knockout_data::cell::{Cell, GeneSets};
 use knockout_engine::grad::{Gradients, Tape};
+use knockout_engine::kernel::Scalar;
 use knockout_models::loss::LOSSES;
 use knockout_models::{Input, LossPosition, Model};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::run::Run;
-use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -208,10 +209,10 @@ fn gene_sets(
 }
 
 /// A batch: genes, offsets, standardised scores, epoch and step.
-type Step<'py> =
+pub(crate) type Step<'py> =
     (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f32>, u32, u64);
 /// Predictions, loss and gradients of a batch.
-type Outcome<'py> = (Bound<'py, PyArray1<f32>>, f32, Bound<'py, PyDict>);
+pub(crate) type Outcome<'py, T> = (Bound<'py, PyArray1<T>>, f64, Bound<'py, PyDict>);
 
 /// Returns predictions, loss and gradients of the program's own model in training, batch by batch. The weights stay as they are.
 #[pyfunction]
@@ -222,32 +223,47 @@ pub(crate) fn training_steps<'py>(
     keys: Vec<String>,
     weights: &Bound<'py, PyDict>,
     steps: Vec<Step<'py>>,
-) -> PyResult<Vec<Outcome<'py>>> {
+) -> PyResult<Vec<Outcome<'py, f32>>> {
     let data = dataset.get()?;
     let config = Config::of(model, &data.cell, &keys).map_err(Fault::from)?;
-    let mut model = config.model.build(&data.cell, config.seed).map_err(Fault::from)?;
+    let model = config.model.build(&data.cell, config.seed).map_err(Fault::from)?;
+    outcomes(py, model, &data.cell, weights, steps)
+}
+
+/// Returns predictions, loss and gradients of a model with other weights.
+pub(crate) fn outcomes<'py, T: Scalar + Element>(
+    py: Python<'py>,
+    mut model: Box<dyn Model<T>>,
+    cell: &Cell,
+    weights: &Bound<'py, PyDict>,
+    steps: Vec<Step<'py>>,
+) -> PyResult<Vec<Outcome<'py, T>>> {
+    let of = |value: &f32| T::of(f64::from(*value));
     for (name, values) in weights.iter() {
         let given = tensor(&name, &values)?;
         let parameters = model.parameters_mut();
         let index = (0..parameters.len()).find(|&index| parameters.get(index).name() == given.name);
         let index = index.ok_or_else(|| Fault::request(format!("unknown weights {:?}", given.name)))?;
-        parameters.values_mut(index).copy_from_slice(&given.values);
+        let values: Vec<T> = given.values.iter().map(of).collect();
+        parameters.values_mut(index).copy_from_slice(&values);
     }
     let mut outcomes = Vec::new();
     for (genes, offsets, targets, epoch, step) in steps {
-        let sets = gene_sets(&genes, &offsets, data.cell.genes().len())?;
-        let targets = targets.as_array().to_vec();
+        let sets = gene_sets(&genes, &offsets, cell.genes().len())?;
+        let targets: Vec<T> = targets.as_array().iter().map(of).collect();
         let at = LossPosition::new(epoch, step);
         let input = Input { sets: sets.view(), graphs: &Graphs::None, training: Some(at) };
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, input);
         let loss = model.loss(&mut tape, &forward, &targets, at).total;
-        let (predictions, value) = (tape.value(forward.predictions).to_vec(), tape.scalar(loss));
+        let (predictions, value) = (tape.value(forward.predictions).to_vec(), tape.scalar(loss).to_f64());
         let mut gradients = Gradients::zeros(model.parameters());
         tape.backward(loss, &mut gradients);
         let found = PyDict::new(py);
         for (index, entry) in model.parameters().iter().enumerate() {
-            found.set_item(entry.name(), run::array_of(py, entry.shape(), gradients.parameter(index))?)?;
+            let gradient =
+                PyArray1::from_slice(py, gradients.parameter(index)).reshape(entry.shape().to_vec())?;
+            found.set_item(entry.name(), gradient)?;
         }
         outcomes.push((PyArray1::from_vec(py, predictions), value, found));
     }

@@ -179,6 +179,23 @@ def test_estimators_work_in_cross_validation(dataset: knockout.Dataset) -> None:
     assert search.fit(X[:400], y[:400]).best_estimator_.run_.config["model"]["name"] == "dango"
 
 
+def test_names_are_enough_for_an_estimator(dataset: knockout.Dataset) -> None:
+    """Without a dataset there are no networks, and the genes are those of the samples."""
+    X, y = samples_of(dataset)
+    names = numpy.array(dataset.genes("dict")["systematic"])[X]
+    every = numpy.unique(names)
+    assert min(cross_val_score(knockout.Stack(genes=every), names, y, cv=KFold(3, shuffle=True, random_state=0))) > 0.05
+    model = knockout.Stack().fit(names[:1500], y[:1500])
+    assert model.run_.dataset().networks == [] and len(model.run_.gene_names) == len(set(names[:1500].flat))
+    assert model.predict(names[:5].tolist()).tolist() == model.predict(pandas.DataFrame(names[:5], columns=["gene_a", "gene_b", "gene_c"])).tolist()
+    with pytest.raises(knockout.RequestError, match=r"NEW1 is in no sample .*\(1 such genes\).*knockout.Stack\(genes=names\)"):
+        model.predict([[names[0, 0], "NEW1"]])
+    with pytest.raises(knockout.RequestError, match=f"{names[0, 0]} is not among the 2 names in genes"):
+        knockout.Stack(genes=["NEW1", "NEW2"]).fit(names, y)
+    with pytest.raises(knockout.RequestError, match="not both"):
+        knockout.Stack(dataset, genes=every).fit(names, y)
+
+
 @pytest.mark.parametrize("check", ["no_attributes_set_in_init", "parameters_default_constructible", "get_params_invariance", "set_params"])
 @pytest.mark.parametrize("kind", [knockout.Stack, knockout.Regressor])
 def test_estimators_pass_the_checks_of_parameters(check: str, kind: Any) -> None:
@@ -189,14 +206,14 @@ def test_estimators_pass_the_checks_of_parameters(check: str, kind: Any) -> None
 def test_estimators_refuse_what_they_cannot_fit(dataset: knockout.Dataset) -> None:
     X, y = samples_of(dataset)
     for model, sets, scores, message in [
-        (knockout.Stack(), X, y, "needs the genes"),
+        (knockout.Stack(), X, y, r"without a dataset these rows have no names; give names, or knockout.Stack\(dataset\)"),
         (knockout.Stack(dataset), X, y[:5], "one score for each set"),
         (knockout.Stack(dataset), X[:2], [0.5, float("nan")], "not finite"),
         (knockout.Stack(dataset), [["NOGENE"]], [0.5], "NOGENE"),
     ]:
         with pytest.raises(knockout.RequestError, match=message):
             model.fit(sets, scores)
-    assert clone(knockout.Stack(dataset, val=0.2)).get_params() == {"dataset": dataset, "seed": 0, "settings": None, "split": "random", "val": 0.2}
+    assert clone(knockout.Stack(dataset, val=0.2)).get_params() == {"dataset": dataset, "genes": None, "seed": 0, "settings": None, "split": "random", "val": 0.2}
 
 
 def test_anndata_there_and_back(dataset: knockout.Dataset, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import importlib.util
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import knockout
 from conftest import trace_of
 
 HERE = Path(__file__).parents[1]
@@ -57,6 +59,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_document_runs(home: Path) -> None:
     import optuna
 
+    # Lightning's own code, with the newest release of PyTorch.
+    warnings.filterwarnings("ignore", message=".isinstance.treespec, LeafSpec", category=FutureWarning)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     # Names that the reader defines: steps, batches and the rank.
     names: dict[str, Any] = {"optuna": optuna, "rank": 0, "world": 2, "epoch": 0, "batches": range(2), "train_step": lambda batch: None, "val_mse": 1.0}
@@ -79,3 +83,8 @@ def test_the_document_runs(home: Path) -> None:
     study.optimize(names["objective"], n_trials=2)
     assert len(study.trials) == 2
     assert names["real"].networks == ["mine"] and len(names["run"].metrics("dict")["epoch"]) >= 1
+
+
+def test_versions_are_those_of_the_package() -> None:
+    assert f"knockout-{knockout.__version__}-cp310-abi3-" in DOCUMENT.read_text()
+    assert f'{{% set version = "{knockout.__version__}" %}}' in (HERE / "conda" / "meta.yaml").read_text()

@@ -54,7 +54,6 @@ def test_an_iterable_dataset_gives_everything_once(dataset: knockout.Dataset, wo
 
 
 def test_pyg_removes_what_the_loader_removes(dataset: knockout.Dataset) -> None:
-    pytest.importorskip("torch_geometric")
     import knockout.pyg
 
     whole = knockout.pyg.cell(dataset)

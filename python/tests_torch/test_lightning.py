@@ -1,18 +1,21 @@
 """Training with Lightning: the numbers of the program, ranks, checkpoints and runs."""
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
 
+import lightning
 import numpy
 import pytest
 import torch
+import wandb
+from lightning.pytorch.loggers import WandbLogger
 
 import knockout
+import knockout.lightning
 import knockout.torch
 
-lightning = pytest.importorskip("lightning")
-import knockout.lightning  # noqa: E402
 
 SETTINGS = {"model.width": 8, "model.transition_epoch": 2, "batch": 300, "split.scheme": "gene-disjoint", "seed": 2}
 QUIET: dict[str, Any] = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False, "enable_model_summary": False}
@@ -77,3 +80,28 @@ def test_a_checkpoint_continues_to_the_same_weights(tiny: str, tmp_path: Path) -
         again.fit(module, datamodule=knockout.lightning.DataModule(model), ckpt_path=tmp_path / "state.ckpt")
     for name, value in whole.model.state_dict().items():
         assert torch.equal(value, module.model.state_dict()[name]), name
+
+
+def test_weights_and_biases_receive_configuration_and_metrics(tiny: str, tmp_path: Path) -> None:
+    """An offline run of Weights & Biases, read back from its file."""
+    logger = WandbLogger(project="yeast", offline=True, save_dir=tmp_path)
+    seen: list[dict[str, float]] = []
+
+    class Keep(lightning.Callback):
+        def on_validation_end(self, trainer: Any, module: Any) -> None:
+            if not trainer.sanity_checking:
+                seen.append({name: float(value) for name, value in trainer.callback_metrics.items()})
+
+    _, module = trained(tiny, tmp_path, 1, enable_checkpointing=False, logger=logger, callbacks=[Keep()])
+    logger.experiment.finish()
+    # The file is complete when the process that writes it has ended.
+    wandb.teardown()
+    [file] = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
+    kept = file.read_bytes()
+    assert len(seen) == 3 and module.best is not None
+    for name in ("train_loss", "val_pearson", "val_mse"):
+        # The key of an item of the history, then its value as JSON.
+        written = [float(value) for value in re.findall(name.encode() + rb"\x82\x01.([-+.e0-9]+)", kept)]
+        for line in seen:
+            assert any(value == pytest.approx(line[name], rel=1e-6) for value in written), (name, line, written)
+    assert b"model.width" in kept and b"gene-disjoint" in kept

@@ -114,7 +114,8 @@ def test_what_is_compiled_is_one_graph(dataset: knockout.Dataset, name: str) -> 
 def test_compile(dataset: knockout.Dataset, name: str) -> None:
     """The compiled loss gives the same value and gradients, also for a batch of another size."""
     # One layer has every operation, and the compiler takes a second of CPU time per operation.
-    fewer = {"dango": {}, "hetero": {"model.layers": 1}, "transformer": {"model.layers": 1, "model.penalty_layer": 0}}[name]
+    two = {"model.layers": 1, "model.networks": ["physical", "regulatory"]}
+    fewer = {"dango": {}, "hetero": two, "transformer": {**two, "model.penalty_layer": 0}}[name]
     plain = MODELS[name].from_dataset(dataset, settings={**SETTINGS[name], **fewer})
     loss_of = torch.compile(plain.loss, dynamic=True)
     for batch in (16, 11):

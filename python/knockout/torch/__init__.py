@@ -26,6 +26,7 @@ from .hetero import Hetero
 from .losses import ScoreLoss, log_cosh
 from .module import Model
 from .plan import Plan
+from .scorer import Scorer
 from .training import Training, metrics
 from .transformer import Transformer
 
@@ -36,6 +37,7 @@ __all__ = [
     "Model",
     "Plan",
     "ScoreLoss",
+    "Scorer",
     "Training",
     "Transformer",
     "dataloader",

@@ -75,4 +75,4 @@ class Dropout:
 
     def _apply(self, x: Tensor, starts: Tensor, channels: Tensor) -> Tensor:
         kept = _avalanche((starts + channels * _CHANNEL) & _LOW) >= self.threshold
-        return x * (kept * self.scale).to(x.dtype)
+        return x * (kept.to(x.dtype) * self.scale)

@@ -15,9 +15,11 @@ from torch.utils.checkpoint import checkpoint
 
 from .. import _knockout
 from ..dataset import Dataset
+from ..errors import RequestError
 from .dropout import _LOW, Dropout
 from .module import Edges, Model, activation
 from .plan import Plan, Planner, RowIndices
+from .scorer import Scorer
 from .sparse import Adjacency, Incidence
 
 #: Added to variances and standard deviations in norms.
@@ -102,6 +104,13 @@ class Hetero(Model):
         self.contributions = [*self.network_names, *([METABOLISM] if metabolism is not None else [])]
         #: Whether to recompute layers in the backward pass: less memory, more time.
         self.recompute = False
+
+    def scorer(self) -> Scorer:
+        """Refuses: the rows that a deletion reaches, and so the shapes of all layers, depend on which genes are deleted."""
+        raise RequestError(
+            "the hetero model computes the rows that a deletion reaches, so its shapes depend on the genes and it cannot be exported; "
+            "use model.predict, or export Dango or Transformer"
+        )
 
     @classmethod
     def _parts(cls, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ..run import Run, adopt
 from .dropout import Dropout, stream_seed
 from .losses import ScoreLoss
 from .plan import Plan, Planner
+from .scorer import Scorer
 from .settings import check_settings
 from .sparse import Adjacency
 from .training import Training
@@ -114,7 +115,7 @@ class Model(nn.Module):
         table = self._leaves.get("gene_embedding")
         self.gene_count = len(features) if features is not None else self.weight("gene_embedding").shape[0]
         self._has_table = table is not None
-        kept = None if features is None else torch.as_tensor(numpy.asarray(features), dtype=torch.float32)
+        kept = None if features is None else torch.as_tensor(numpy.asarray(features)).to(torch.get_default_dtype())
         self.register_buffer("_features", kept, persistent=False)
         # Mean and standard deviation of the training scores: constants that move with the module.
         self.labels = (0.0, 1.0)
@@ -243,7 +244,9 @@ class Model(nn.Module):
         number of batches before this one in the run, are what schedules of losses and the masks of dropout follow. `plan` is the batch's
         plan, if a loader made it.
         """
-        plan = self.plan(genes, offsets) if plan is None else plan
+        if plan is None:
+            _refuse_export()
+            plan = self.plan(genes, offsets)
         dropout = self._dropout(step, plan.index.device)
         if targets is None:
             return self._scores(plan, dropout)
@@ -298,6 +301,18 @@ class Model(nn.Module):
             raise RequestError("this model belongs to no dataset; build it with from_dataset or from_run")
         return self.dataset
 
+    def scorer(self) -> Scorer:
+        """Returns a module that scores sets of equal size, whose shapes are fixed: `torch.export` and ONNX take it.
+
+            program = torch.export.export(model.eval().scorer(), (genes,))       # genes: [sets, members]
+        """
+        if self._needs_run():
+            raise RequestError("this model adds the predictions of the run in from.residuals_of, which no exported module can hold")
+        return Scorer(self)
+
+    def _needs_run(self) -> bool:
+        return self._run is not None or bool(self.config.get("from", {}).get("residuals_of"))
+
     def loader(self, part: str = "train", **options: Any) -> Loader:
         """Returns the batches of a part of the split of this model's configuration, with its seed and batch size.
 
@@ -319,11 +334,19 @@ class Model(nn.Module):
         """Creates a run from the weights, which `knockout evaluate`, `predict` and `explain` accept and `resume` continues.
 
         It is refused if the model was trained on a row of the test or validation part of its split. `train_loss` is the mean loss of the
-        last epoch, and `weights` those of an earlier state; by default the present one.
+        last epoch, and `weights` those of an earlier state; by default the present one. The weights of a model that FSDP has divided are
+        gathered with `model.whole_weights()`, which all ranks call.
         """
         loss = float(train_loss.detach()) if isinstance(train_loss, Tensor) else float(train_loss)
-        weights = self.state_dict() if weights is None else weights
+        if weights is None:
+            weights = self.state_dict()
+            if any(hasattr(value, "full_tensor") for value in weights.values()):
+                raise RequestError("FSDP has divided the weights between ranks; gather them with model.whole_weights() on all ranks, and give them as weights")
         return adopt(self._dataset(), self.name, weights, train_loss=loss, out=out, settings=self.settings, rows=self.rows_seen())
+
+    def whole_weights(self) -> dict[str, Tensor]:
+        """Returns copies of the weights on the CPU. All ranks must call it if FSDP has divided them."""
+        return {name: getattr(value, "full_tensor", lambda value=value: value)().detach().cpu().clone() for name, value in self.state_dict().items()}
 
     def load_weights(self, path: str | PathLike[str]) -> None:
         """Loads a safetensors file, such as the `weights.safetensors` of a checkpoint, and the scale of its scores."""
@@ -342,7 +365,7 @@ class Model(nn.Module):
         """Saves the parameters as a safetensors file, as in a checkpoint, with the scale of the scores."""
         from safetensors.torch import save_file
 
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
+        weights = {name: value.contiguous() for name, value in self.whole_weights().items()}
         labels = {"score_mean": repr(self.labels[0]), "score_sd": repr(self.labels[1])}
         save_file(weights, path, metadata={"format": "pt", **labels})
 
@@ -444,6 +467,12 @@ class _SeenRows:
 
     def rows(self) -> NDArray[numpy.uint32]:
         return numpy.sort(self.order[self.seen.cpu().numpy()]).astype(numpy.uint32)
+
+
+def _refuse_export() -> None:
+    # Older releases of PyTorch have no such function.
+    if getattr(torch.compiler, "is_exporting", bool)():
+        raise RequestError("plans depend on the values of genes and offsets; export model.scorer(), whose shapes are fixed")
 
 
 def _hash(genes: Tensor) -> Tensor:

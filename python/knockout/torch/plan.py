@@ -43,7 +43,8 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of sets."""
-        return len(self.mask)
+        # Not `len`, which makes a number of a dimension that is symbolic in an exported graph.
+        return self.mask.shape[0]
 
     def deleted(self, gene_count: int) -> Tensor:
         """Returns the mask of deleted genes, `[sets, genes]`."""

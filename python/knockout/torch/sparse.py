@@ -42,7 +42,7 @@ class Incidence(nn.Module):
             starts, columns, values = _csr(rows, columns, weights, shape)
             self._keep(f"{name}_starts", starts)
             self._keep(f"{name}_columns", columns)
-            self._keep(f"{name}_weights", values.astype(numpy.float32))
+            self._keep(f"{name}_weights", _real(values))
 
     def extra_repr(self) -> str:
         return f"{self.sizes[0]} to {self.sizes[1]} nodes, {self.edge_count} edges"
@@ -71,7 +71,7 @@ class Adjacency(Incidence):
         self._keep("outgoing_rows", rows)
         self._keep("from_outgoing", numpy.lexsort((rows, self.outgoing_columns.numpy())))
         degrees = numpy.bincount(numpy.asarray(targets, dtype=numpy.int64), minlength=size)
-        self._keep("degrees", numpy.maximum(degrees, 1).astype(numpy.float32))
+        self._keep("degrees", _real(numpy.maximum(degrees, 1)))
 
     def means(self, x: Tensor) -> Tensor:
         """Returns the mean over incoming edges of `x` `[nodes, width]`; 0 without edges."""
@@ -89,6 +89,11 @@ class Adjacency(Incidence):
         first = lengths.cumsum(0) - lengths
         edge = torch.arange(count, device=nodes.device) - first[index] + begin[index]
         return index, self.outgoing_columns[edge], self.outgoing_weights[edge]
+
+
+def _real(values: NDArray[Any]) -> NDArray[Any]:
+    """Returns values in the precision in which PyTorch creates tensors."""
+    return values.astype(torch.empty(0).numpy().dtype)
 
 
 def _wide(x: Tensor) -> Tensor:

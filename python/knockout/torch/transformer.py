@@ -111,9 +111,11 @@ class Transformer(Model):
     def penalty(self, attended: list[tuple[Tensor, Tensor]]) -> Tensor:
         """Returns the mean over networks of KL(network ‖ attention of its head)."""
         heads, parts = self.options["heads"], []
+        # One `unbind` of a layer, whose backward pass is one `stack`, instead of a selection per network.
+        by_head = [(query.unbind(0), key.unbind(0)) for query, key in attended]
         for at, adjacency in enumerate(self.adjacencies):
             if adjacency.edge_count > 0:
-                query, key = attended[self.options["penalty_layer"] + at // heads]
+                query, key = by_head[self.options["penalty_layer"] + at // heads]
                 parts.append(_divergence(adjacency, query[at % heads], key[at % heads]))
         return torch.stack(parts).mean() if parts else self.weight("cls").new_zeros(())
 
