@@ -15,7 +15,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let preset = synth::SynthConfig::preset("tiny").unwrap();
 //! let dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ())?;
-//! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None };
+//! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None, train_subset: None };
 //! let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)?;
 //!
 //! let constant = vec![0.0; split.rows(Part::Test).len()];
