@@ -1817,7 +1817,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__predict)
-            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --html --force --part --block --json --threads --quiet --verbose --help merge help"
+            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --xlsx --cytoscape --negative-below --positive-above --html --force --part --block --json --threads --quiet --verbose --help merge help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1864,6 +1864,14 @@ _knockout() {
                     return 0
                     ;;
                 --bottom)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --negative-below)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --positive-above)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

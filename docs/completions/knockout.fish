@@ -284,6 +284,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep only the K highest predictions, in top.csv; with --full all are kept as well' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l negative-below -d 'A negative hit is false if its score is not below this; by default -3 for S-scores and -0.08 for others' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l positive-above -d 'A positive hit is false if its score is not above this; by default 2 for S-scores and 0.08 for others' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and accuracy on the test part' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict merge` joins them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l block -d 'Candidates in a block; by default as many as take seconds' -r
@@ -293,6 +295,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l not-measured -d 'Leave out sets that the dataset has a score for'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l full -d 'Keep every prediction although --top or --bottom is given'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l csv -d 'Write predictions.csv besides the Parquet blocks'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l xlsx -d 'Write hits.xlsx: the highest and lowest predictions and the terms they have in common, for Excel'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l cytoscape -d 'Write hits.cyjs: the highest and lowest predictions as a network, for Cytoscape'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
@@ -314,7 +318,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand explain" -l state -d '
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l data -d 'The dataset folder, if it is no longer where the run was trained; its contents must be the same' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn; each takes a forward pass of its own' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn, each with a forward pass of its own; of a stack, similar profiles to list' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l nearest -d 'Nearest measured samples to list' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l html -d 'Write a page with a drawing of the neighbourhood' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r

@@ -431,6 +431,8 @@ test\:"What is reported"))' \
 '--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \
 '--top=[Keep only the K highest predictions, in top.csv; with --full all are kept as well]:K:_default' \
 '--bottom=[Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well]:K:_default' \
+'--negative-below=[A negative hit is false if its score is not below this; by default -3 for S-scores and -0.08 for others]:SCORE:_default' \
+'--positive-above=[A positive hit is false if its score is not above this; by default 2 for S-scores and 0.08 for others]:SCORE:_default' \
 '--html=[Write a page of hits\: highest and lowest, distributions, and accuracy on the test part]:FILE:_files' \
 '--part=[Predict the i-th of n disjoint ranges alone, such as 3/7, or \`auto\` in a Slurm job array or under srun or mpirun; \`predict merge\` joins them]:I/N:_default' \
 '--block=[Candidates in a block; by default as many as take seconds]:N:_default' \
@@ -440,6 +442,8 @@ test\:"What is reported"))' \
 '--not-measured[Leave out sets that the dataset has a score for]' \
 '--full[Keep every prediction although --top or --bottom is given]' \
 '--csv[Write predictions.csv besides the Parquet blocks]' \
+'--xlsx[Write hits.xlsx\: the highest and lowest predictions and the terms they have in common, for Excel]' \
+'--cytoscape[Write hits.cyjs\: the highest and lowest predictions as a network, for Cytoscape]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
@@ -510,7 +514,7 @@ _arguments "${_arguments_options[@]}" : \
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \
-'--neighbours=[Neighbours to leave out in turn; each takes a forward pass of its own]:N:_default' \
+'--neighbours=[Neighbours to leave out in turn, each with a forward pass of its own; of a stack, similar profiles to list]:N:_default' \
 '--nearest=[Nearest measured samples to list]:N:_default' \
 '--html=[Write a page with a drawing of the neighbourhood]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \

@@ -246,7 +246,7 @@ class Dataset(Reported):
 
 def split_text(scheme: str, **options: Any) -> str:
     """Returns the keys `split.*` of a configuration as JSON; others have their defaults."""
-    whole = {"scheme": scheme, "val": 0.1, "test": 0.1, "seed": 0, "subset": 0, "fold": "", "file": "", **options}
+    whole = {"scheme": scheme, "val": 0.1, "test": 0.1, "seed": 0, "subset": 0, "train_subset": 0, "fold": "", "file": "", **options}
     try:
         return json.dumps(whole)
     except TypeError as error:

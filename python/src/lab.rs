@@ -15,8 +15,8 @@ use knockout_models::MODELS;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     BlockShare, Calibration, CandidateSpec, Candidates, DatasetEntry, Filters, FittedBaselines,
-    HistogramScale, HitNotes, KeptPredictions, Outcome, Plan, PredictionFolder, PredictionObserver,
-    RegimeAccuracy, Scorer as _, write_hits,
+    HistogramScale, HitEvidence, HitNotes, KeptPredictions, Outcome, Plan, PredictionFolder,
+    PredictionObserver, RegimeAccuracy, Scorer as _, write_hits,
 };
 use knockout_report::lab::{
     BaselineDocument, BenchmarkDocument, PredictionDocument, RunsDocument, SweepDocument, TrainedComparison,
@@ -210,7 +210,8 @@ fn find_hits(
     let (top, bottom) = (summary.extremes.top(), summary.extremes.bottom());
     let notes = HitNotes::new(&opened.dataset, Some(&opened.split), top.iter().chain(&bottom));
     let files = write_hits(folder.path(), &summary, genes, &notes)?;
-    let document = PredictionDocument::of(&folder, &summary, genes, &notes, &accuracy, files);
+    let document = PredictionDocument::of(&folder, &summary, genes, &notes, &accuracy, files)
+        .with_evidence(HitEvidence::of(&opened, &candidates, &summary.extremes, |usual| usual)?);
     let calibration = Calibration::of(&opened, &candidates.orders())?;
     let page = hits_page(&document, &folder, &summary, &opened, calibration.as_ref());
     Page::of(page, &document)

@@ -11,7 +11,7 @@ use knockout_predict::evaluation::{Evaluation, NamedPredictions, Pairs, StackPre
 use knockout_predict::explain::Detail;
 use knockout_predict::predictions::Predictions;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
-use knockout_predict::{Coverage, Hit, HitNotes, Intervals, stack_predictions};
+use knockout_predict::{Coverage, Hit, HitNotes, Intervals, RegimeAccuracy, stack_predictions};
 use knockout_report::lab::{
     EvaluationDocument, PredictedSets, PriorKnowledge, TrainingReport, evaluation_page, explanation_page,
     predicted_sets_page,
@@ -296,6 +296,7 @@ impl OpenRun {
             let OpenRuns { dataset, split, .. } = &self.opened;
             let detail = Detail { neighbours, nearest };
             let explanation = run.explain(&set, dataset, split, detail, &|| cancel.check())?;
+            let explanation = explanation.with_accuracy(&RegimeAccuracy::of(&self.opened, &[set.len()])?);
             Page::of(explanation_page(&explanation, &name), &explanation)
         })
     }

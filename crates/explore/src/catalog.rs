@@ -3,6 +3,7 @@
 use knockout_base::error::{Error, Result};
 use knockout_report::units::count;
 use knockout_train::run::{RunList, RunSummary};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Folders below a folder that are searched for datasets and traces.
@@ -159,6 +160,22 @@ fn is_packed(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == PACKED)
 }
 
+/// Bytes of a document that are searched for the name of its events.
+const HEAD: u64 = 1 << 18;
+
+/// Returns whether a file may be a trace: its beginning names events. Packed files are judged by their names.
+fn is_trace(path: &Path, name: &str) -> bool {
+    if !name.to_ascii_lowercase().ends_with(".json") {
+        return true;
+    }
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let text = String::from_utf8_lossy(&head);
+    let is_list_of_events =
+        text.trim_start_matches('\u{feff}').trim_start().starts_with('[') && text.contains("\"ph\"");
+    read.is_ok() && (is_list_of_events || text.contains("\"traceEvents\""))
+}
+
 /// A find of the search.
 enum Found {
     Dataset(PathBuf),
@@ -189,6 +206,7 @@ fn search(folder: &Path, depth: usize, left: &mut usize, add: &mut dyn FnMut(Fou
         } else if kind.is_file()
             && knockout_trace::is_trace_name(&name)
             && !OWN_DOCUMENTS.contains(&name.to_ascii_lowercase().as_str())
+            && is_trace(&entry.path(), &name)
         {
             add(Found::Trace(entry.path()));
         }

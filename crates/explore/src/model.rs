@@ -6,7 +6,9 @@ use knockout_base::error::{Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use knockout_data::screen::{Dataset, Part, Regime, Split};
 use knockout_predict::scorer::{OpenRuns, Threads};
-use knockout_predict::{Ensemble, Extremes, Hit, RegimeAccuracy, Scorer as _, Scores, TrainedGenes};
+use knockout_predict::{
+    Ensemble, Extremes, Hit, RegimeAccuracy, Scorer as _, Scores, TestRecord, TrainedGenes,
+};
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use self_cell::self_cell;
 use std::collections::BTreeSet;
@@ -55,15 +57,6 @@ self_cell!(
 /// An open run or dataset.
 pub(crate) struct Model(Scored);
 
-/// A record of the test part.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct TestRecord {
-    pub(crate) prediction: f64,
-    pub(crate) score: f64,
-    pub(crate) regime: Regime,
-    pub(crate) order: usize,
-}
-
 /// The lowest and highest predictions of sets without a score.
 #[derive(Debug, Clone)]
 pub(crate) struct HitList {
@@ -73,6 +66,8 @@ pub(crate) struct HitList {
     pub(crate) order: usize,
     pub(crate) lowest: Vec<Hit>,
     pub(crate) highest: Vec<Hit>,
+    /// Genes of the candidates.
+    pub(crate) genes: BTreeSet<u32>,
 }
 
 /// A prediction with its 95 % interval.
@@ -295,7 +290,9 @@ impl Model {
         let is_measured = |set: &[u32]| measured.get(&set[0]).is_some_and(|sets| sets.contains(set));
         let mut extremes = Extremes::new(2 * HITS, 2 * HITS);
         let (mut sets, mut number) = (GeneSets::default(), 0);
+        let mut is_candidate = vec![false; self.genes().len()];
         let mut score = |sets: &mut GeneSets, number: &mut u64| -> Result<()> {
+            sets.view().genes().iter().for_each(|&gene| is_candidate[gene as usize] = true);
             for (index, predicted) in self.predict(sets)?.unwrap_or_default().into_iter().enumerate() {
                 extremes.push(predicted.mean, || Hit {
                     number: *number + index as u64,
@@ -337,7 +334,10 @@ impl Model {
         } else {
             "triples of a query pair and a screened gene, without a score".to_owned()
         };
-        Ok(HitList { what, order, lowest: distinct(extremes.bottom()), highest: distinct(extremes.top()) })
+        let genes =
+            (0..).zip(is_candidate).filter_map(|(gene, is_candidate)| is_candidate.then_some(gene)).collect();
+        let (lowest, highest) = (distinct(extremes.bottom()), distinct(extremes.top()));
+        Ok(HitList { what, order, lowest, highest, genes })
     }
 }
 

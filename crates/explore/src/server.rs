@@ -263,10 +263,10 @@ fn write(stream: &mut TcpStream, answer: &Answer, is_head: bool) -> io::Result<(
         _ => "Internal Server Error",
     };
     let (kind, body) = match reply {
-        Reply::Html(text) => ("text/html; charset=utf-8", text),
-        Reply::Json(text) => ("application/json", text),
-        Reply::Csv { text, .. } => ("text/csv; charset=utf-8", text),
-        Reply::Text(text) => ("text/plain; charset=utf-8", text),
+        Reply::Html(text) => ("text/html; charset=utf-8", text.as_bytes()),
+        Reply::Json(text) => ("application/json", text.as_bytes()),
+        Reply::File { kind, bytes, .. } => (*kind, &bytes[..]),
+        Reply::Text(text) => ("text/plain; charset=utf-8", text.as_bytes()),
     };
     let script = if nonce.is_empty() { "'none'".to_owned() } else { format!("'nonce-{nonce}'") };
     let mut head = format!(
@@ -277,17 +277,17 @@ fn write(stream: &mut TcpStream, answer: &Answer, is_head: bool) -> io::Result<(
          connect-src 'self'; img-src data: blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'\r\n",
         body.len()
     );
-    if let Reply::Csv { name, .. } = reply {
+    if let Reply::File { name, .. } = reply {
         head += "Content-Disposition: attachment; filename=\"";
         head += name;
-        head += ".csv\"\r\n";
+        head += "\"\r\n";
     }
     if *status == 405 {
         head += "Allow: GET, HEAD\r\n";
     }
     head += "\r\n";
     let deadline = Instant::now() + ANSWER_TIME;
-    let body = if is_head { &[][..] } else { body.as_bytes() };
+    let body = if is_head { &[][..] } else { body };
     for mut rest in [head.as_bytes(), body] {
         while !rest.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());

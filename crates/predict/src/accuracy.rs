@@ -98,7 +98,7 @@ impl RegimeAccuracy {
 }
 
 /// Predictions of the test part; `None` if they would take long and are not there yet.
-fn test_predictions(opened: &OpenRuns) -> Result<Option<Vec<f64>>> {
+pub(crate) fn test_predictions(opened: &OpenRuns) -> Result<Option<Vec<f64>>> {
     let (samples, rows) = (&opened.dataset.samples, opened.split.rows(Part::Test));
     let scorer = opened.scorer();
     if scorer.threads() == Threads::One || rows.len() <= MOST_SLOW_RECORDS {

@@ -7,6 +7,7 @@ use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_data::screen::{Part, Samples, Split};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The gene sets to predict.
@@ -169,6 +170,32 @@ impl Candidates {
                 orders
             }
         }
+    }
+
+    /// Returns the genes of the candidates that filters leave, without those that every candidate has.
+    pub fn genes(&self) -> BTreeSet<u32> {
+        const BLOCK: u64 = 1 << 16;
+        let (wanted, with): (Option<usize>, &[u32]) = match &self.source {
+            GeneSetSource::Combinations { genes, with, choose } => {
+                if self.measured.is_empty() && genes.len() >= *choose {
+                    return genes.iter().copied().collect();
+                }
+                (Some(genes.len()), with)
+            }
+            GeneSetSource::Listed(_) => (None, &[]),
+        };
+        let (mut found, mut numbers, mut sets) = (BTreeSet::new(), Vec::new(), GeneSets::default());
+        let mut start = 0;
+        // Combinations have all genes after a few blocks.
+        while start < self.count() && wanted != Some(found.len()) {
+            let end = (start + BLOCK).min(self.count());
+            self.fill(start..end, &mut numbers, &mut sets);
+            found.extend(sets.view().genes().iter().filter(|gene| !with.contains(gene)));
+            numbers.clear();
+            sets.clear();
+            start = end;
+        }
+        found
     }
 
     /// Appends the candidates of a range that filters leave, with their numbers.

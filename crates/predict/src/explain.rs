@@ -1,14 +1,17 @@
 //! Decomposition of one prediction: contributions of genes and pairs, the networks and neighbours it depends on, and how far the
 //! measurements near it support it.
 //!
-//! The model predicts again without a network, a neighbour or a gene. The module does not depend on the kind of model.
+//! The model predicts again without a network, a neighbour or a gene. A solved model names the parts of its sum and the profiles
+//! instead. The module does not depend on the kind of model.
 
 use crate::candidates::repeated_gene;
-use crate::{OpenRun, Scores};
+use crate::{OpenRun, RegimeAccuracy, Scores, TrainedGenes};
 use hashbrown::HashMap;
 use knockout_base::error::{Error, Result};
+use knockout_base::stats::mean;
 use knockout_data::cell::{Cell, Edge, GeneSets, Network, SelfLoops};
-use knockout_data::screen::{Dataset, Part, Split};
+use knockout_data::screen::{Dataset, Part, Regime, Split};
+use knockout_solve::{Records, SimilarProfile, SumTerm};
 use knockout_train::config::Config;
 use knockout_train::metrics::Metrics;
 use serde::Serialize;
@@ -38,8 +41,19 @@ pub struct Explanation {
     pub sd: Option<f64>,
     /// The measured score, where the dataset has one, and its part.
     pub measured: Option<MeasuredScore>,
+    /// Whether training has seen the genes.
+    pub regime: Regime,
+    /// Accuracy of predictions of this regime and size; `None` where the caller does not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<RegimeAccuracy>,
     /// Terms that add up to the prediction.
     pub parts: Vec<Term>,
+    /// Parts of the model that add up to the prediction, up to rounding; empty for models without parts.
+    pub sum: Vec<SumTerm>,
+    /// Networks in the similarity of the network kernel, the heaviest first; empty for models without one.
+    pub kernel_networks: Vec<KernelNetwork>,
+    /// Profiles that the prediction uses, the most similar first; empty for models without profiles.
+    pub similar: Vec<Similar>,
     /// Reason for leaving out no networks and neighbours, if so.
     pub not_left_out: Option<NotLeftOut>,
     /// The model's networks, those that matter most first.
@@ -130,6 +144,36 @@ pub struct Nearby {
     pub part: Option<&'static str>,
 }
 
+/// A network in the similarity of the network kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelNetwork {
+    /// The network, or annotations.
+    pub network: String,
+    /// Its share of the similarity.
+    pub weight: f64,
+    /// Its edges between genes of the set; 0 for annotations.
+    pub edges: usize,
+    /// Genes next to two genes of the set, or terms that two of them share.
+    pub shared: usize,
+}
+
+/// A measured profile that resembles one of the set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Similar {
+    /// Gene or query pair of the set.
+    pub like: Vec<GeneName>,
+    /// Gene or query pair of the profile.
+    pub genes: Vec<GeneName>,
+    /// Names of the measured set, in which `genes` replace `like`.
+    pub set: Vec<String>,
+    /// Correlation of the profiles around the additive part, shrunk if they share few partners.
+    pub similarity: f64,
+    /// Mean training score of the measured set.
+    pub score: f64,
+    /// Contribution of the profile to the part of profile neighbours, before its weight.
+    pub effect: f64,
+}
+
 /// Accuracy of predictions for some test samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reliability {
@@ -158,6 +202,21 @@ pub struct Detail {
     pub neighbours: usize,
     /// Nearest samples that are listed.
     pub nearest: usize,
+}
+
+/// Beginning of the names of the weights of networks among the numbers of a checkpoint.
+const KERNEL_WEIGHT: &str = "network_kernel.weight.";
+/// Beginning of the names of annotations among these networks.
+const KERNEL_ANNOTATIONS: &str = "annotations.";
+
+impl Explanation {
+    /// Adds the accuracy of the regime, found among those of a run.
+    #[must_use]
+    pub fn with_accuracy(mut self, accuracy: &[RegimeAccuracy]) -> Self {
+        let is_own = |found: &&RegimeAccuracy| found.genes == self.genes.len() && found.regime == self.regime;
+        self.accuracy = accuracy.iter().find(is_own).cloned();
+        self
+    }
 }
 
 impl OpenRun {
@@ -197,7 +256,12 @@ impl OpenRun {
             sd: self.deviation(&set)?,
             measured: measured
                 .map(|row| MeasuredScore { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
+            regime: TrainedGenes::of(&dataset.samples, cell.genes().len(), split).regime(&set),
+            accuracy: None,
             parts: self.terms(&set, prediction, cell)?,
+            sum: self.predictor().terms(&set)?.unwrap_or_default(),
+            kernel_networks: self.kernel_networks(&set, cell),
+            similar: self.similar(&set, dataset, split, detail.neighbours),
             not_left_out,
             networks,
             neighbours,
@@ -207,6 +271,67 @@ impl OpenRun {
             overall: self.reliability(dataset, split, &set, |_| true)?,
             edges: drawn_edges(cell, &used, &drawn),
         })
+    }
+
+    /// Returns the networks of the kernel and what connects the set in them.
+    fn kernel_networks(&self, set: &[u32], cell: &Cell) -> Vec<KernelNetwork> {
+        let weights = self.weights().state.numbers.iter();
+        let weights =
+            weights.filter_map(|(name, weight)| Some((name.strip_prefix(KERNEL_WEIGHT)?, weight.0)));
+        let of_network = |(name, weight): (&str, f64)| {
+            let network = cell.network(name);
+            let terms = name.strip_prefix(KERNEL_ANNOTATIONS).and_then(|name| cell.annotation(name));
+            let around = |gene: u32| match (network, terms) {
+                (Some(network), _) => neighbours_in([network], gene),
+                (None, Some(terms)) => terms.terms_of(gene).to_vec(),
+                (None, None) => Vec::new(),
+            };
+            let mut all: Vec<u32> = set.iter().flat_map(|&gene| around(gene)).collect();
+            all.sort_unstable();
+            let shared = all.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).count();
+            let has_edge =
+                |a: u32, b: u32| network.is_some_and(|network| neighbours_in([network], a).contains(&b));
+            let pairs =
+                set.iter().enumerate().flat_map(|(index, &a)| set[..index].iter().map(move |&b| (a, b)));
+            let edges = pairs.filter(|&(a, b)| has_edge(a, b)).count();
+            KernelNetwork { network: name.to_owned(), weight, edges, shared }
+        };
+        let mut found: Vec<KernelNetwork> =
+            weights.filter(|(_, weight)| *weight > 0.0).map(of_network).collect();
+        found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.network.cmp(&b.network)));
+        found
+    }
+
+    /// Returns the most similar profiles and their measured scores.
+    fn similar(&self, set: &[u32], dataset: &Dataset, split: &Split, count: usize) -> Vec<Similar> {
+        if count == 0 {
+            return Vec::new();
+        }
+        let (samples, cell) = (&dataset.samples, &dataset.cell);
+        let train = Records::of(samples, split.rows(Part::Train));
+        let mut profiles = self.predictor().similar_profiles(set, &train);
+        profiles.truncate(count);
+        let wanted: BTreeSet<&[u32]> = profiles.iter().map(|profile| &profile.set[..]).collect();
+        let mut scores: BTreeMap<&[u32], Vec<f64>> = BTreeMap::new();
+        for (measured, &score) in train.sets.view().iter().zip(&train.scores) {
+            if wanted.contains(measured) {
+                scores.entry(measured).or_default().push(score);
+            }
+        }
+        let names =
+            |genes: &[u32]| -> Vec<GeneName> { genes.iter().map(|&gene| name_of(cell, gene)).collect() };
+        let similar = |profile: &SimilarProfile| {
+            let score = mean(scores.get(&profile.set[..])?);
+            Some(Similar {
+                like: names(&profile.like),
+                genes: names(&profile.genes),
+                set: names(&profile.set).into_iter().map(|gene| gene.name).collect(),
+                similarity: profile.similarity,
+                score,
+                effect: profile.effect,
+            })
+        };
+        profiles.iter().filter_map(similar).collect()
     }
 
     fn predict_one(&self, set: &[u32]) -> Result<f64> {
@@ -448,9 +573,13 @@ impl OpenRun {
 
 /// Returns the neighbours of a gene in all networks, ascending.
 fn neighbours_of(cell: &Cell, gene: u32) -> Vec<u32> {
-    let rows = cell
-        .networks()
-        .iter()
+    neighbours_in(cell.networks(), gene)
+}
+
+/// Returns the neighbours of a gene in some networks, ascending.
+fn neighbours_in<'a>(networks: impl IntoIterator<Item = &'a Network>, gene: u32) -> Vec<u32> {
+    let rows = networks
+        .into_iter()
         .flat_map(|network| [network.outgoing(), network.incoming()].map(|edges| edges.row(gene as usize)));
     distinct(rows.flatten().copied().collect())
 }

@@ -15,7 +15,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let preset = synth::SynthConfig::preset("tiny").unwrap();
 //! let dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ())?;
-//! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None };
+//! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None, train_subset: None };
 //! let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)?;
 //!
 //! let constant = vec![0.0; split.rows(Part::Test).len()];
@@ -38,8 +38,11 @@ pub mod candidates;
 mod combination;
 mod coverage;
 mod csv;
+mod enrichment;
 pub mod evaluation;
+mod evidence;
 pub mod explain;
+mod false_hits;
 mod fitted_baselines;
 mod folder;
 mod histogram;
@@ -55,14 +58,19 @@ mod regime;
 pub mod scorer;
 mod stack;
 mod summary;
+mod test_records;
 mod top;
 mod validation;
+mod xlsx;
 
 pub use accuracy::{AccuracySource, RegimeAccuracy};
 pub use calibration::{Calibration, GeneAccuracy};
 pub use candidates::{CandidateSpec, Candidates, Filters};
 pub use coverage::{Coverage, IntervalShares, Intervals, RegimeCoverage};
 pub use csv::CsvTable;
+pub use enrichment::{ENRICHED, EnrichedTerm, Enrichment};
+pub use evidence::{HitEvidence, enrichment};
+pub use false_hits::{FalseHits, FalseShare, HitCutOff, HitSign, wilson};
 pub use fitted_baselines::{BaselineEvent, FittedBaselines};
 pub use folder::{MANIFEST, PREDICTIONS, PredictionFolder};
 pub use histogram::HistogramScale;
@@ -76,5 +84,7 @@ pub use regime::{ResampledUnits, SharedRecords, TrainedGenes};
 pub use scorer::{Ensemble, OpenRun, Scorer, Scores};
 pub use stack::stack_predictions;
 pub use summary::{PredictionSummary, write_csv, write_hits};
+pub use test_records::TestRecord;
 pub use top::{Extremes, Hit};
 pub use validation::ValidationPredictions;
+pub use xlsx::{Sheet, SheetCell, workbook};

@@ -72,7 +72,8 @@ pub use factors::{GeneFactors, gene_factors};
 pub use least_squares::StackWeights;
 pub use low_rank::LowRankOptions;
 pub use model::{
-    Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting,
+    Choice, HeldOutRecord, Problem, Records, SimilarProfile, Solution, SolveObserver, SolvedOptions, SumTerm,
+    TriedSetting,
 };
 pub use network_kernel::NetworkKernelOptions;
 pub use profile::ProfileOptions;

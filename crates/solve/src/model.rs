@@ -168,6 +168,53 @@ pub trait Solution: Send + Sync {
 
     /// Returns the chosen settings and the accuracy of the solution.
     fn choices(&self) -> Vec<Choice>;
+
+    /// Returns the terms that add up to the prediction of a set of ascending genes; `None` if the model has no parts.
+    fn terms(&self, _set: &[u32]) -> Option<Vec<SumTerm>> {
+        None
+    }
+
+    /// Returns the measured profiles that the prediction of a set of ascending genes uses, the most similar first.
+    fn similar_profiles(&self, _set: &[u32], _train: &Records) -> Vec<SimilarProfile> {
+        Vec::new()
+    }
+}
+
+/// A measured profile that is similar to one of a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimilarProfile {
+    /// The gene or the query pair of the set whose profile it resembles.
+    pub like: Vec<u32>,
+    /// The gene or the query pair of the profile.
+    pub genes: Vec<u32>,
+    /// The measured set: `genes` in place of `like`, ascending.
+    pub set: Vec<u32>,
+    /// Correlation of the profiles around the additive part, shrunk if they share few partners.
+    pub similarity: f64,
+    /// Mean residual of the measured set: its score without the additive part.
+    pub residual: f64,
+    /// Contribution of the profile to the profile neighbours.
+    pub effect: f64,
+}
+
+/// A term of a prediction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SumTerm {
+    /// Name of the part, such as `low_rank`.
+    pub part: String,
+    /// Prediction of the part, around the mean training score if it predicts scores.
+    pub value: f64,
+    /// Weight of the part.
+    pub weight: f64,
+    /// Contribution of the part: the product of both.
+    pub contribution: f64,
+}
+
+impl SumTerm {
+    /// Creates the term of a part.
+    pub fn new(part: impl Into<String>, value: f64, weight: f64) -> Self {
+        Self { part: part.into(), value, weight, contribution: weight * value }
+    }
 }
 
 /// Options of a solved model: the keys `model.*` of a configuration.

@@ -10,7 +10,9 @@
 
 use crate::error::bad_tensor;
 use crate::least_squares::non_negative_least_squares;
-use crate::model::{Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver};
+use crate::model::{
+    Choice, HeldOutRecord, Problem, Records, SimilarProfile, Solution, SolveObserver, SumTerm,
+};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_base::random::Rng;
@@ -483,6 +485,14 @@ impl Solution for Recalibrated {
         }
         choices.extend(self.accuracy.iter().cloned());
         choices
+    }
+
+    fn terms(&self, set: &[u32]) -> Option<Vec<SumTerm>> {
+        self.inner.terms(set)
+    }
+
+    fn similar_profiles(&self, set: &[u32], train: &Records) -> Vec<SimilarProfile> {
+        self.inner.similar_profiles(set, train)
     }
 }
 

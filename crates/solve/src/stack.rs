@@ -13,12 +13,13 @@ use crate::grid::{Grid, RowKey};
 use crate::least_squares::non_negative_least_squares;
 use crate::low_rank::{LowRank, LowRankOptions};
 use crate::model::{
-    Choice, HeldOutRecord, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting,
+    Choice, HeldOutRecord, Problem, Records, SimilarProfile, Solution, SolveObserver, SolvedOptions, SumTerm,
+    TriedSetting,
 };
 use crate::network_kernel::{KernelScratch, NetworkKernel, NetworkKernelOptions};
 use crate::pair_features::PairFeatures;
 use crate::pair_products::{PairForm, PairProducts};
-use crate::profile::{ProfileOptions, ProfileParts, WantedParts};
+use crate::profile::{ProfileOptions, ProfileParts, Profiles, WantedParts};
 use crate::tensor::{Tensor, find, has};
 use crate::tree_part::{OutOfFold, TreePart};
 use knockout_base::error::Error;
@@ -789,5 +790,39 @@ impl Solution for Stack {
         choices.extend(self.new.iter().flat_map(|new| new.weights.choices(NEW_WEIGHT)));
         choices.extend(self.deviation.choices(PREFIX));
         choices
+    }
+
+    fn terms(&self, set: &[u32]) -> Option<Vec<SumTerm>> {
+        let sum = self.sum_at(set);
+        let intercept = f64::from(sum.weights.intercept);
+        let weights = sum.weights.parts.map(f64::from);
+        let values = self.parts.of_sets([set].into_iter().collect::<GeneSets>().view())[0];
+        // Parts that predict scores are stated around the mean training score.
+        let means = IS_SCORE.map(|is_score| is_score * self.parts.kernel.mean());
+        let around: f64 = weights.iter().zip(means).map(|(weight, mean)| weight * mean).sum();
+        let part = |part: usize| SumTerm::new(PART_NAMES[part], values[part] - means[part], weights[part]);
+        let is_told = |&part: &usize| part != TRUNK || weights[part] > 0.0;
+        let of_parts = (0..PARTS).filter(is_told).map(part);
+        Some([SumTerm::new("intercept", intercept + around, 1.0)].into_iter().chain(of_parts).collect())
+    }
+
+    fn similar_profiles(&self, set: &[u32], train: &Records) -> Vec<SimilarProfile> {
+        let [_, _, _, neighbours, profile_kernel, _] = self.sum_at(set).weights.parts;
+        if neighbours == 0.0 && profile_kernel == 0.0 {
+            return Vec::new();
+        }
+        let sets = train.sets.view();
+        let additive = sets.iter().map(|set| self.parts.low_rank.additive(set));
+        let residuals: Vec<f64> =
+            train.scores.iter().zip(additive).map(|(score, part)| score - part).collect();
+        let grid = self.parts.low_rank.grid();
+        Profiles::new(grid, sets, &residuals, 1).similar(grid, set)
+    }
+}
+
+impl Stack {
+    /// Returns the sum that predicts a set.
+    fn sum_at(&self, set: &[u32]) -> &WeightedSum {
+        self.new.as_ref().filter(|_| !self.parts.has_cell(set)).unwrap_or(&self.known)
     }
 }

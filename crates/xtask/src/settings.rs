@@ -30,7 +30,7 @@ const VALUES: [&str; 22] = [
     "{}",
 ];
 
-const RUN_KEYS: [&str; 34] = [
+const RUN_KEYS: [&str; 35] = [
     "seed",
     "batch",
     "epochs",
@@ -38,6 +38,7 @@ const RUN_KEYS: [&str; 34] = [
     "split.val",
     "split.test",
     "split.subset",
+    "split.train_subset",
     "split.seed",
     "loader.threads",
     "loader.depth",

@@ -13,7 +13,7 @@ COMMON = {
     "batch",
     "epochs",
     "max_steps",
-    *(f"split.{key}" for key in ("scheme", "val", "test", "subset", "seed", "fold", "file")),
+    *(f"split.{key}" for key in ("scheme", "val", "test", "subset", "train_subset", "seed", "fold", "file")),
     *(f"loader.{key}" for key in ("processor", "store", "collate", "threads", "depth", "order", "queries")),
     *(f"optimiser.{key}" for key in ("learning_rate", "schedule", "weight_decay", "clip_norm", "accumulate")),
     *(f"optimiser.plateau.{key}" for key in ("factor", "patience", "threshold", "cooldown", "lowest", "epsilon")),

@@ -88,8 +88,13 @@ fn fit(
     let split = if let Some(file) = &args.split_file {
         Split::load(file, &dataset.manifest)?
     } else {
-        let spec =
-            SplitSpec { scheme: args.split, division: Division::default(), seed: split_seed, subset: None };
+        let spec = SplitSpec {
+            scheme: args.split,
+            division: Division::default(),
+            seed: split_seed,
+            subset: None,
+            train_subset: None,
+        };
         Split::new(&dataset.samples, dataset.cell.genes(), spec)
             .with_context(|| format!("cannot split {}", args.dir.display()))?
     };

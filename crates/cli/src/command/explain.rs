@@ -7,6 +7,7 @@ use crate::failure::{Result, request_error};
 use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_predict::RegimeAccuracy;
 use knockout_predict::explain::{Detail, Explanation};
 use knockout_predict::scorer::OpenRuns;
 use knockout_report::lab::explanation_page;
@@ -16,8 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Explain one prediction: networks, neighbours, genes, and measurements nearby
 ///
-/// Networks and neighbours are left out one at a time, with the same weights. Single genes and pairs are predicted alone;
-/// their contributions and that of the whole set sum to the prediction.
+/// Networks and neighbours are left out one at a time, with the same weights. Of a stack the parts are listed instead, with the
+/// networks of its kernel and the most similar profiles. Single genes and pairs are predicted alone; their contributions and
+/// that of the whole set sum to the prediction.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout explain runs/dango-yeast-0 ZIR010W ZML134W ZAL043C
@@ -35,7 +37,7 @@ pub(crate) struct ExplainArgs {
     /// The dataset folder, if it is no longer where the run was trained; its contents must be the same
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Neighbours to leave out in turn; each takes a forward pass of its own
+    /// Neighbours to leave out in turn, each with a forward pass of its own; of a stack, similar profiles to list
     #[arg(long, value_name = "N", default_value_t = 8)]
     neighbours: usize,
     /// Nearest measured samples to list
@@ -83,7 +85,7 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {
     let detail = Detail { neighbours: args.neighbours, nearest: args.nearest };
     let explanation = run.explain(&genes, &opened.dataset, &opened.split, detail, &|| bar.inc(1));
     bar.finish_and_clear();
-    Ok(explanation?)
+    Ok(explanation?.with_accuracy(&RegimeAccuracy::of(&opened, &[genes.len()])?))
 }
 
 fn run_name(run: &Path) -> String {

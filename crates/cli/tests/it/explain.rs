@@ -63,4 +63,71 @@ fn networks_of_a_solved_model_are_not_left_out() {
     assert_eq!(explained["networks"].as_array().unwrap().len(), 0);
     let ran = home.ok(&format!("explain stack {} {}", genes[0], genes[1])).prints(&["not left out"]);
     assert!(!ran.stdout.contains("left out one at a time"), "{}", ran.stdout);
+    ran.prints(&[
+        "Parts of the model",
+        "profile neighbours",
+        "Networks of the network kernel",
+        "accuracy (Pearson)",
+    ]);
+}
+
+/// Explains a set of each part of the split and of an unmeasured one.
+#[test]
+fn the_parts_of_a_stack_sum_to_the_prediction_also_in_a_packed_model() {
+    let home = Home::with_runs(&["stack"]);
+    home.ok("-q pack stack --data tiny --out stack.knockout");
+    let (genes, predicted) = hit(&home, "stack");
+    let explain = |run: &str, genes: &[String]| {
+        home.json(&format!("explain {run} {} --nearest 3 --neighbours 6 --json -q", genes.join(" ")))
+    };
+    let sets = [&genes[..], &genes[..2], &["ZAL001C".to_owned(), genes[0].clone(), genes[1].clone()]];
+    for set in sets {
+        let [folder, packed] = ["stack", "stack.knockout"].map(|run| explain(run, set));
+        assert_eq!(folder["sum"], packed["sum"], "{set:?}");
+        assert_eq!(folder["similar"], packed["similar"], "{set:?}");
+        assert_eq!(folder["kernel_networks"], packed["kernel_networks"], "{set:?}");
+        let sum = folder["sum"].as_array().unwrap();
+        let contributions: f64 = sum.iter().map(|term| number(&term["contribution"])).sum();
+        let prediction = number(&folder["prediction"]);
+        assert!((contributions - prediction).abs() < 1e-5, "{set:?}: {contributions} {prediction}");
+        for term in sum {
+            assert!(
+                (number(&term["weight"]) * number(&term["value"]) - number(&term["contribution"])).abs()
+                    < 1e-12
+            );
+        }
+        let parts: Vec<&str> = sum.iter().map(|term| term["part"].as_str().unwrap()).collect();
+        assert_eq!(parts[..3], ["intercept", "additive", "low_rank"]);
+    }
+    let why = explain("stack", &genes);
+    assert!((number(&why["prediction"]) - predicted).abs() < 1e-12);
+    assert_eq!((&why["regime"], &why["accuracy"]["regime"]), (&"known".into(), &"known".into()));
+    let networks: f64 =
+        why["kernel_networks"].as_array().unwrap().iter().map(|network| number(&network["weight"])).sum();
+    assert!((networks - 1.0).abs() < 1e-5, "{networks}");
+}
+
+/// The scores of similar profiles are those of the dataset, and their effects sum to the part that uses them.
+#[test]
+fn similar_profiles_have_measured_scores() {
+    let home = Home::with_runs(&["stack"]);
+    let (genes, _) = hit(&home, "stack");
+    let why = home.json(&format!("explain stack {} --neighbours 100000 --json -q", genes.join(" ")));
+    let part = |name: &str| {
+        let terms = why["sum"].as_array().unwrap().iter();
+        number(&terms.clone().find(|term| term["part"] == name).unwrap()["value"])
+    };
+    let similar = why["similar"].as_array().unwrap();
+    if !similar.is_empty() {
+        let effects: f64 = similar.iter().map(|profile| number(&profile["effect"])).sum();
+        assert!((effects - part("profile_neighbours")).abs() < 1e-5, "{effects}");
+    }
+    for profile in similar.iter().take(3) {
+        let set: Vec<&str> =
+            profile["set"].as_array().unwrap().iter().map(|gene| gene.as_str().unwrap()).collect();
+        let measured =
+            home.json(&format!("explain stack {} --nearest 0 --neighbours 0 --json -q", set.join(" ")));
+        assert_eq!(measured["measured"]["part"], "train");
+        assert!((number(&measured["measured"]["score"]) - number(&profile["score"])).abs() < 1e-9);
+    }
 }

@@ -158,6 +158,106 @@ fn a_solved_run_of_triples_knows_no_accuracy_or_deviation_of_pairs() {
     assert_eq!(explained["sd"], serde_json::Value::Null);
 }
 
+#[test]
+fn hits_have_an_expected_share_of_false_ones() {
+    let home = Home::with_runs(&["stack"]);
+    let predict = "predict stack --dataset-part test --top 30 --bottom 30 -q";
+    let found = home.json(&format!("{predict} --out hits --json --html hits.html"));
+    assert_eq!(
+        (&found["cut_offs"]["negative"], &found["cut_offs"]["positive"]),
+        (&(-0.08).into(), &0.08.into())
+    );
+    for list in ["top", "bottom"] {
+        let shares: Vec<f64> = found[list]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["false_share"]["share"].as_f64().unwrap())
+            .collect();
+        assert_eq!(shares.len(), 30);
+        assert!(
+            shares.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9)
+                && shares.iter().all(|share| (0.0..=1.0).contains(share)),
+            "{list}: {shares:?}"
+        );
+    }
+    assert!(home.read("hits.html").contains("expected share of hits up to this one"));
+    // Nearly every score is below a high cut-off, and none below a very low one.
+    for (cut_off, share) in [("100", 0.0), ("-100", 1.0)] {
+        let found = home.json(&format!("{predict} --negative-below {cut_off} --out at{cut_off} --json"));
+        assert_eq!(found["bottom"][29]["false_share"]["share"], share, "{cut_off}");
+    }
+    home.fails(&format!("{predict} --negative-below nan --out bad"), 2, &["is not a score"]);
+    home.fails("predict stack --dataset-part test --xlsx --out bad", 2, &["add --top K or --bottom K"]);
+    assert!(!home.exists("bad"));
+}
+
+/// Returns the name of a gene of the planted screen.
+fn planted_gene(gene: usize) -> String {
+    format!("YAL{:03}C", gene + 1)
+}
+
+/// Returns a folder with a run on a screen of pairs in which genes 0 to 7, one complex, interact with genes 8 to 19.
+fn planted_screen() -> Home {
+    let home = Home::empty();
+    let (mut table, mut state) = ("gene_a\tgene_b\tscore\n".to_owned(), 7_u64);
+    for b in 0..60 {
+        for a in (0..b).filter(|a| (a * 7 + b * 11) % 5 > 0) {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let noise = (state >> 40) as f64 / f64::from(1 << 24) - 0.5;
+            let effect = if a < 8 && (8..20).contains(&b) { -1.0 } else { 0.0 };
+            table += &format!("{}\t{}\t{:.4}\n", planted_gene(a), planted_gene(b), 0.2 * noise + effect);
+        }
+    }
+    home.write("screen.tsv", table);
+    let complexes: Vec<String> =
+        (0..60).map(|gene| format!("{:?}: [\"complex {:02}\"]", planted_gene(gene), gene / 8)).collect();
+    home.write("complexes.json", format!("{{{}}}", complexes.join(", ")));
+    home.ok("-q data import screen --screen screen.tsv --annotations json:complexes.json,name=complexes");
+    home.ok("-q train screen --model low-rank --out run");
+    home
+}
+
+#[test]
+fn a_planted_complex_is_enriched_and_kept_for_other_programs() {
+    let home = planted_screen();
+    let predict = "predict run --pairs --not-measured --bottom 12";
+    let found = home.json(&format!("{predict} --out hits --json -q --xlsx --cytoscape --html hits.html"));
+    let terms = &found["enrichment"]["bottom"];
+    assert_eq!(
+        (&terms["terms"][0]["term"], &terms["candidates"]),
+        (&"complex 00".into(), &60.into()),
+        "{terms}"
+    );
+    let first = &terms["terms"][0];
+    assert_eq!((&first["annotations"], &first["candidates"]), (&"complexes".into(), &8.into()));
+    assert!(first["q"].as_f64().unwrap() < 0.05 && first["q"].as_f64() >= first["p"].as_f64(), "{first}");
+    assert_eq!(first["hits"].as_u64().unwrap() as usize, first["genes"].as_array().unwrap().len());
+    assert!(home.read("hits.html").contains("Terms enriched in the lowest predictions"));
+    // A pair is an edge with its prediction.
+    let network = home.document("hits/hits.cyjs");
+    let edges = network["elements"]["edges"].as_array().unwrap();
+    assert_eq!(edges.len(), 12);
+    for (edge, hit) in edges.iter().zip(found["bottom"].as_array().unwrap()) {
+        let data = &edge["data"];
+        assert_eq!([&data["source"], &data["target"]], [&hit["genes"][0], &hit["genes"][1]]);
+        assert_eq!(data["prediction"], hit["prediction"]);
+    }
+    let ids: BTreeSet<&str> = network["elements"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["data"]["id"].as_str().unwrap())
+        .collect();
+    assert!(edges.iter().all(|edge| ids.contains(edge["data"]["source"].as_str().unwrap())));
+    // The program reads its own workbook as a list of sets.
+    assert!(home.names("hits").contains(&"hits.xlsx".to_owned()));
+    let shown = home
+        .ok(&format!("{predict} --out again"))
+        .prints(&["Terms enriched in the lowest predictions", "complex 00"]);
+    assert!(shown.stdout.contains("false"), "{}", shown.stdout);
+}
+
 const ENSEMBLE: &str = "predict seed-0 seed-1 --pairs --not-measured --top 20 --block 999 -q";
 
 #[test]

@@ -208,7 +208,13 @@ impl DatasetSummary {
             splits: Scheme::ALL
                 .into_iter()
                 .filter_map(|scheme| {
-                    let spec = SplitSpec { scheme, division: Division::default(), seed, subset: None };
+                    let spec = SplitSpec {
+                        scheme,
+                        division: Division::default(),
+                        seed,
+                        subset: None,
+                        train_subset: None,
+                    };
                     // A scheme that does not apply (no query pairs, too few samples) has no sizes to show.
                     Split::new(samples, genes, spec).ok().map(|split| SplitSummary::of(dataset, &split))
                 })

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn spec(scheme: Scheme, seed: u64) -> SplitSpec {
-    SplitSpec { scheme, division: Division::default(), seed, subset: None }
+    SplitSpec { scheme, division: Division::default(), seed, subset: None, train_subset: None }
 }
 
 fn part_sets(split: &Split) -> [BTreeSet<u32>; 3] {
@@ -85,6 +85,18 @@ proptest! {
         for (part, (few, more)) in part_sets(&few).into_iter().zip(part_sets(&more)).enumerate() {
             prop_assert!(few.is_subset(&more));
             prop_assert!(more.is_subset(&part_sets(&whole)[part]));
+        }
+        // Of the training part alone: the other parts stay whole.
+        let train = |count| {
+            let spec = SplitSpec { train_subset: Some(count), ..spec(Scheme::Random, seed) };
+            Split::new(&samples, &genes, spec).unwrap()
+        };
+        let (few, more) = (train(small), train(small * 2));
+        prop_assert_eq!(few.rows(Part::Train).len(), small);
+        let [of_few, of_more, of_whole] = [&few, &more, &whole].map(|split| part_sets(split)[0].clone());
+        prop_assert!(of_few.is_subset(&of_more) && of_more.is_subset(&of_whole));
+        for part in [Part::Val, Part::Test] {
+            prop_assert_eq!(few.rows(part), whole.rows(part));
         }
         let rows = subset(&samples, &genes, seed, small).unwrap();
         prop_assert_eq!(rows.len(), small);

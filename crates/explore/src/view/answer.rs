@@ -31,10 +31,11 @@ pub(crate) struct Answer {
 pub(crate) enum Reply {
     Html(String),
     Json(String),
-    /// A table to keep, with the name of the file without its ending.
-    Csv {
-        name: &'static str,
-        text: String,
+    /// A file to keep.
+    File {
+        name: String,
+        kind: &'static str,
+        bytes: Vec<u8>,
     },
     Text(String),
 }
@@ -99,11 +100,15 @@ impl Answer {
             }
             table.finish()
         })();
-        let text = written.and_then(|()| String::from_utf8(bytes).map_err(io::Error::other));
-        match text {
-            Ok(text) => Self { status: 200, reply: Reply::Csv { name, text }, nonce: String::new() },
+        match written {
+            Ok(()) => Self::file(format!("{name}.csv"), "text/csv; charset=utf-8", bytes),
             Err(error) => Self { status: 500, ..Self::text(format!("{error}\n")) },
         }
+    }
+
+    /// Returns a file to keep.
+    pub(crate) fn file(name: String, kind: &'static str, bytes: Vec<u8>) -> Self {
+        Self { status: 200, reply: Reply::File { name, kind, bytes }, nonce: String::new() }
     }
 }
 

@@ -73,7 +73,7 @@ kinds.curves = (parent, id, data) => {
   const filter = make('input', { type: 'search', placeholder: 'runs', 'aria-label': 'filter runs', id: id + '-search' });
   const state = make('span', { class: 'soft', role: 'status' });
   const body = make('tbody'), box = make('div', { class: 'scroll legend-list' }, make('table', { id: id + '-legend' },
-    make('thead', {}, make('tr', {}, ...['', 'run', 'model', 'state', 'epochs', 'best'].map((text) => make('th', { scope: 'col', text })))), body));
+    make('thead', {}, make('tr', {}, ...['', 'run', 'model', 'state', 'epochs', 'best'].map((text) => make('th', { scope: 'col', class: ['state', 'epochs'].includes(text) ? 'roomy' : '', text })))), body));
   parent.prepend(make('div', { class: 'tools' }, metric, filter, state));
   parent.append(box);
   const matches = (run) => filter.value.toLowerCase().split(/\s+/).every((word) => (run.label + ' ' + run.model).toLowerCase().includes(word));
@@ -127,7 +127,7 @@ kinds.curves = (parent, id, data) => {
       box.addEventListener('change', () => { if (box.checked) hidden.delete(run.label); else hidden.add(run.label); draw(); });
       const swatch = make('span', { class: 'swatch', style: 'border-top: 3px ' + (dash(run).length ? 'dashed ' : 'solid ') + run.colour });
       const row = make('tr', {}, make('td', {}, box, swatch), make('td', {}, make('a', { href: run.address, text: run.label })), make('td', { text: run.model }),
-        make('td', { text: run.state }), make('td', { class: 'num', text: run.epochs }), make('td', { class: 'num', text: run.best == null ? '–' : run.best.toFixed(4) }));
+        make('td', { class: 'roomy', text: run.state }), make('td', { class: 'num roomy', text: run.epochs }), make('td', { class: 'num', text: run.best == null ? '–' : run.best.toFixed(4) }));
       row.addEventListener('mouseenter', () => choose(run.label)); row.addEventListener('mouseleave', () => choose(null));
       row.addEventListener('focusin', () => choose(run.label)); row.addEventListener('focusout', () => choose(null));
       rows.set(run.label, row);

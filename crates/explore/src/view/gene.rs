@@ -11,7 +11,7 @@ use knockout_data::screen::{Part, Regime};
 use knockout_report::lab::{GeneDocument, HitDocument, gene_page};
 use knockout_report::page::{
     Column, Diagram, DiagramNode, Fact, Field, Form, Page, Section, SectionItem, Strip, StripMark, StripRow,
-    Table, TableCell,
+    Table, TableCell, effect_colour,
 };
 use knockout_report::units::count;
 use serde::Serialize;
@@ -33,8 +33,6 @@ const DRAWN: usize = 20;
 const SUGGESTED: usize = 20;
 /// Axis of scores.
 const SCORE: &str = "score (below zero: worse growth than expected)";
-/// Colours of effects: below and above the mean.
-const EFFECTS: [&str; 2] = ["#c8435f", "#2f9163"];
 
 pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
     let shown = Shown::of(explorer, query)?;
@@ -363,13 +361,8 @@ fn neighbourhood(shown: &Shown, gene: u32, partners: &Partners, query: &Query) -
     let mean = if effects.is_empty() { 0.0 } else { effects.values().sum::<f64>() / effects.len() as f64 };
     let most = effects.values().map(|value| (value - mean).abs()).fold(0.0, f64::max);
     let drawn: Vec<u32> = found.iter().take(DRAWN).map(|&(other, _)| other).collect();
-    let colour = |other: u32| match effects.get(&other) {
-        Some(value) if most > 0.0 => {
-            let strength = (100.0 * (0.15 + 0.85 * ((value - mean).abs() / most).sqrt())).round();
-            format!("color-mix(in srgb, {} {strength}%, var(--track))", EFFECTS[usize::from(*value > mean)])
-        }
-        _ => String::new(),
-    };
+    let colour =
+        |other: u32| effects.get(&other).map_or_else(String::new, |value| effect_colour(value - mean, most));
     let node = |&other: &u32| DiagramNode {
         name: shown.model.name(other).to_owned(),
         colour: colour(other),

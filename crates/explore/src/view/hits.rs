@@ -3,20 +3,25 @@
 use super::answer::{Answer, CsvCell, Problem};
 use super::shared::{Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
 use crate::explorer::Explorer;
-use crate::model::{HITS, HitList, Model, TestRecord};
+use crate::model::{HITS, HitList, Model};
 use crate::query::{Query, address};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Part, Regime};
-use knockout_predict::{Calibration, CutOffs, Hit, HitNotes};
-use knockout_report::lab::HitDocument;
+use knockout_predict::{
+    Calibration, CutOffs, Enrichment, FalseHits, FalseShare, Hit, HitCutOff, HitNotes, HitSign, TestRecord,
+    enrichment, wilson,
+};
+use knockout_report::lab::{
+    HitDocument, HitList as FileList, enrichment_section, false_text, hits_network, hits_workbook,
+};
 use knockout_report::page::{
     Chart, Column, Fact, Field, Form, Page, Plot, Section, SectionItem, Series, Table, TableCell,
 };
 use knockout_report::units::count;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Test records behind an estimate at least.
-const FEWEST: usize = 50;
+/// Strongest hits whose genes are tested for enriched terms, where no number is given.
+const TESTED: usize = 100;
 /// Points of the curve.
 const POINTS: usize = 300;
 /// Hits of a page.
@@ -26,25 +31,20 @@ const SHOWN: usize = 25;
 /// Numbers of predictions whose precision is given.
 const NUMBERS: [usize; 6] = [10, 30, 100, 300, 1_000, 3_000];
 
-/// Sign of the interactions that are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    Negative,
-    Positive,
-}
-
 /// The choices of a request.
 struct Choices {
-    sign: Sign,
+    sign: HitSign,
     cut_off: f64,
+    /// Strongest hits whose genes are tested for enriched terms.
+    tested: usize,
 }
 
 impl Choices {
     fn of(query: &Query, model: &Model) -> Result<Self, Problem> {
         let rows = model.run().map(|run| run.split.rows(Part::Train)).unwrap_or_default();
         let usual = CutOffs::usual(model.dataset().samples.label_stats(rows).map_or(0.0, |stats| stats.sd));
-        let sign = if query.get("sign") == "positive" { Sign::Positive } else { Sign::Negative };
-        let usual = if sign == Sign::Positive { usual.positive } else { usual.negative };
+        let sign = if query.get("sign") == "positive" { HitSign::Positive } else { HitSign::Negative };
+        let usual = if sign == HitSign::Positive { usual.positive } else { usual.negative };
         let cut_off = match query.get("cutoff") {
             "" => usual,
             text => query.number("cutoff").ok_or_else(|| {
@@ -54,30 +54,46 @@ impl Choices {
         // The form keeps the number where the sign is changed; beyond one of the other sign lies nearly every score.
         let cut_off = match sign {
             _ if cut_off == 0.0 => 0.0,
-            Sign::Negative => -cut_off.abs(),
-            Sign::Positive => cut_off.abs(),
+            HitSign::Negative => -cut_off.abs(),
+            HitSign::Positive => cut_off.abs(),
         };
-        Ok(Self { sign, cut_off })
+        let tested =
+            match query.get("tested") {
+                "" => TESTED,
+                text => text.parse().ok().filter(|number| (1..=HITS).contains(number)).ok_or_else(|| {
+                    Problem::wrong(format!("{text} is not a number of hits from 1 to {HITS}"))
+                })?,
+            };
+        Ok(Self { sign, cut_off, tested })
+    }
+
+    fn hit_cut_off(&self) -> HitCutOff {
+        HitCutOff { sign: self.sign, score: self.cut_off }
     }
 
     fn is_strong(&self, score: f64) -> bool {
-        match self.sign {
-            Sign::Negative => score < self.cut_off,
-            Sign::Positive => score > self.cut_off,
-        }
+        self.hit_cut_off().is_strong(score)
     }
 
     fn name(&self) -> &'static str {
         match self.sign {
-            Sign::Negative => "negative",
-            Sign::Positive => "positive",
+            HitSign::Negative => "negative",
+            HitSign::Positive => "positive",
+        }
+    }
+
+    /// Returns the name of the list in files, as `predict` has it.
+    fn list(&self) -> &'static str {
+        match self.sign {
+            HitSign::Negative => "lowest",
+            HitSign::Positive => "highest",
         }
     }
 
     /// Returns records from the strongest prediction of this sign to the weakest.
     fn ordered<'r>(&self, records: &'r [TestRecord]) -> Vec<&'r TestRecord> {
         let mut ordered: Vec<&TestRecord> = records.iter().collect();
-        if self.sign == Sign::Positive {
+        if self.sign == HitSign::Positive {
             ordered.reverse();
         }
         ordered
@@ -85,8 +101,8 @@ impl Choices {
 
     fn hits<'h>(&self, hits: &'h HitList) -> &'h [Hit] {
         match self.sign {
-            Sign::Negative => &hits.lowest,
-            Sign::Positive => &hits.highest,
+            HitSign::Negative => &hits.lowest,
+            HitSign::Positive => &hits.highest,
         }
     }
 }
@@ -104,11 +120,7 @@ impl Precision {
     }
 
     fn interval(self) -> (f64, f64) {
-        const Z: f64 = 1.96;
-        let (n, p) = (self.records.max(1) as f64, self.share());
-        let middle = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-        let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        ((middle - half).max(0.0), (middle + half).min(1.0))
+        wilson(self.share(), self.records as f64)
     }
 
     /// Returns the expected share of false hits with its interval.
@@ -121,29 +133,6 @@ impl Precision {
             100.0 * (1.0 - low)
         )
     }
-}
-
-/// Returns the precision of test records of a regime whose prediction is at least as strong, but of no fewer than the strongest
-/// [`FEWEST`]; `None` if there are not so many.
-fn precision(
-    ordered: &[&TestRecord],
-    regime: Regime,
-    prediction: f64,
-    choices: &Choices,
-) -> Option<Precision> {
-    let is_as_strong = |record: &TestRecord| match choices.sign {
-        Sign::Negative => record.prediction <= prediction,
-        Sign::Positive => record.prediction >= prediction,
-    };
-    let mut found = Precision { strong: 0, records: 0 };
-    for record in ordered.iter().filter(|record| record.regime == regime) {
-        if found.records >= FEWEST && !is_as_strong(record) {
-            break;
-        }
-        found.records += 1;
-        found.strong += usize::from(choices.is_strong(record.score));
-    }
-    (found.records >= FEWEST).then_some(found)
 }
 
 pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
@@ -191,7 +180,10 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         page.sections.push(at_numbers(&ordered, strong, &choices));
     }
     match model.hits() {
-        Ok(hits) => page.sections.push(list(&shown, hits, &ordered, &choices)?),
+        Ok(hits) => {
+            page.sections.push(list(&shown, hits, &of_order, &choices)?);
+            page.sections.extend(terms(&shown, hits, &choices));
+        }
         Err(reason) => page.warnings.push(format!("No list of hits: {reason}.")),
     }
     Ok(page)
@@ -215,6 +207,12 @@ fn form(explorer: &Explorer, shown: &Shown, choices: &Choices) -> Form {
                 value: choices.cut_off.to_string(),
                 suggestions: String::new(),
             },
+            Field::Text {
+                name: "tested".to_owned(),
+                label: "terms of the strongest".to_owned(),
+                value: choices.tested.to_string(),
+                suggestions: String::new(),
+            },
             source_field(explorer, shown.label()),
         ],
         submit: "show".to_owned(),
@@ -223,7 +221,7 @@ fn form(explorer: &Explorer, shown: &Shown, choices: &Choices) -> Form {
 }
 
 fn curve(ordered: &[&TestRecord], choices: &Choices) -> Chart {
-    let sign = if choices.sign == Sign::Negative { 1.0 } else { -1.0 };
+    let sign = if choices.sign == HitSign::Negative { 1.0 } else { -1.0 };
     let values = |value: fn(&TestRecord) -> f64| ordered.iter().map(|record| sign * value(record)).collect();
     let calibration = Calibration::new(values(|record| record.prediction), values(|record| record.score));
     let points = calibration.precision_recall(sign * choices.cut_off);
@@ -243,7 +241,7 @@ fn curve(ordered: &[&TestRecord], choices: &Choices) -> Chart {
 fn at_numbers(ordered: &[&TestRecord], strong: usize, choices: &Choices) -> Section {
     let columns = [
         Column::number("strongest predictions"),
-        Column::number("to a prediction of"),
+        Column::number("to a prediction of").wide_only(),
         Column::number("precision"),
         Column::number("recall"),
         Column::number("false, 95 % interval"),
@@ -282,39 +280,52 @@ fn regimes(records: &[&TestRecord]) -> String {
     counts.collect::<Vec<String>>().join("; ")
 }
 
-/// A hit with its estimate.
+/// A hit with its interval.
 struct Row {
     document: HitDocument,
     interval: String,
-    precision: Option<Precision>,
     set: Vec<u32>,
 }
 
-fn rows(
-    shown: &Shown,
-    hits: &[Hit],
-    ordered: &[&TestRecord],
-    choices: &Choices,
-) -> Result<Vec<Row>, Problem> {
+fn rows(shown: &Shown, hits: &[Hit], records: &[TestRecord], choices: &Choices) -> Result<Vec<Row>, Problem> {
     let model = &shown.model;
     let none: [&Hit; 0] = [];
     let notes = HitNotes::new(model.dataset(), None, none);
     let sets: GeneSets = hits.iter().map(|hit| &hit.genes[..]).collect();
     let predicted = model.predict(&sets)?.unwrap_or_default();
-    let row = |(hit, predicted): (&Hit, &crate::model::Predicted)| {
-        let mut document = HitDocument::of(hit, model.genes(), &notes);
-        document.regime = model.regime(&hit.genes);
-        let precision =
-            document.regime.and_then(|regime| precision(ordered, regime, hit.prediction, choices));
-        Row { document, interval: interval(predicted), precision, set: hit.genes.clone() }
+    let document = |hit: &Hit| {
+        let regime = model.regime(&hit.genes);
+        HitDocument { regime, ..HitDocument::of(hit, model.genes(), &notes) }
     };
-    Ok(hits.iter().zip(&predicted).map(row).collect())
+    let mut documents: Vec<HitDocument> = hits.iter().map(document).collect();
+    HitDocument::estimate(&mut documents, &FalseHits::new(records, choices.hit_cut_off()));
+    let row = |((hit, predicted), document): ((&Hit, &crate::model::Predicted), HitDocument)| Row {
+        document,
+        interval: interval(predicted),
+        set: hit.genes.clone(),
+    };
+    Ok(hits.iter().zip(&predicted).zip(documents).map(row).collect())
+}
+
+/// Returns the terms that the genes of the strongest hits have in common; `None` without annotations.
+fn terms(shown: &Shown, hits: &HitList, choices: &Choices) -> Option<Section> {
+    let tested = found_terms(shown, hits, choices)?;
+    let section = enrichment_section(choices.list(), &tested);
+    Some(section.with(format!(
+        "Genes of the {} strongest hits.",
+        count(choices.tested.min(choices.hits(hits).len()))
+    )))
+}
+
+fn found_terms(shown: &Shown, hits: &HitList, choices: &Choices) -> Option<Enrichment> {
+    let all = choices.hits(hits);
+    enrichment(&shown.model.dataset().cell, &hits.genes, &all[..all.len().min(choices.tested)])
 }
 
 fn list(
     shown: &Shown,
     hits: &HitList,
-    ordered: &[&TestRecord],
+    records: &[TestRecord],
     choices: &Choices,
 ) -> Result<Section, Problem> {
     let all = choices.hits(hits);
@@ -328,64 +339,110 @@ fn list(
         Column::text("regime").wide_only(),
         Column::text("flags"),
     ];
-    let rows = rows(shown, listed, ordered, choices)?;
-    let unknown = rows.iter().any(|row| row.precision.is_none()).then(|| {
-        format!(
-            "\u{2013}: the test part has fewer than {FEWEST} samples of this regime. The precision above is of other regimes and does \
-             not hold for these hits."
-        )
+    let rows = rows(shown, listed, records, choices)?;
+    let unknown = rows.iter().any(|row| row.document.false_share.is_none()).then(|| {
+        "\u{2013}: the test part has too few samples of this regime. The precision above is of other regimes and does not hold for \
+         these hits."
+            .to_owned()
     });
     let accuracy: BTreeSet<Option<Regime>> = rows.iter().map(|row| row.document.regime).collect();
     let accuracy = accuracy.into_iter().map(|regime| accuracy_sentence(&shown.model, hits.order, regime));
     let cells = rows.iter().map(|row| {
-        let Row { document, interval, precision, set } = row;
-        let share = precision.map(|precision| 1.0 - precision.share());
+        let Row { document, interval, set } = row;
+        let share = document.false_share.as_ref();
         [
             TableCell::from(document.names.join(" ")).linked(shown.set_address(set)),
             document.genes.join(" ").into(),
             TableCell::number(score(document.prediction), document.prediction),
             interval.clone().into(),
-            TableCell { value: share, ..or_dash(precision.map(Precision::false_text)).into() },
+            TableCell { value: share.map(|found| found.share), ..or_dash(share.map(false_text)).into() },
             document.regime.map_or("unknown", Regime::title).into(),
             document.flags().into(),
         ]
     });
     let table = Table::new(columns).id("hits").with_rows(cells).limited(SHOWN, SHOWN);
-    let cut_off = choices.cut_off.to_string();
-    let csv = address("hits.csv", &[("of", shown.label()), ("sign", choices.name()), ("cutoff", &cut_off)]);
-    let which = if choices.sign == Sign::Negative { "Lowest" } else { "Highest" };
+    let (cut_off, tested) = (choices.cut_off.to_string(), choices.tested.to_string());
+    let file = |kind: &str| {
+        let query =
+            [("of", shown.label()), ("sign", choices.name()), ("cutoff", &cut_off), ("tested", &tested)];
+        address(&format!("hits.{kind}"), &query)
+    };
+    let links = vec![
+        (format!("the {} strongest as CSV", count(all.len())), file("csv")),
+        ("for Excel".to_owned(), file("xlsx")),
+        ("for Cytoscape".to_owned(), file("cyjs")),
+    ];
+    let which = if choices.sign == HitSign::Negative { "Lowest" } else { "Highest" };
     Ok(Section::new("list", format!("{which} predictions of {}", hits.what))
         .with(accuracy.chain(unknown).collect::<Vec<String>>())
         .with(format!(
-            "False up to here: the share of test samples of the same size and regime, predicted at least as strongly, whose score is \
-             not beyond {}. It takes {FEWEST} samples or more, so for the strongest hits it is rather too high. It assumes that sets \
-             without a score are like those of the test part.",
+            "False up to here: the expected share of hits up to this one whose score would not be beyond {}, from test samples of the \
+             same size and regime with similar predictions. Samples count in groups of 10 or more, so for the strongest hits it is rather \
+             too high. It assumes that sets without a score are like those of the test part.",
             choices.cut_off
         ))
-        .with(SectionItem::Links(vec![(format!("the {} strongest as CSV", count(all.len())), csv)]))
+        .with(SectionItem::Links(links))
         .with(table))
 }
 
+/// The hits of a request, for files.
+struct Listed {
+    shown: Shown,
+    choices: Choices,
+    rows: Vec<Row>,
+    enrichment: Option<Enrichment>,
+}
+
+impl Listed {
+    fn of(explorer: &Explorer, query: &Query) -> Result<Self, Problem> {
+        let shown = Shown::of(explorer, query)?;
+        let choices = Choices::of(query, &shown.model)?;
+        let hits = shown.model.hits().as_ref().map_err(|reason| Problem::wrong(reason.clone()))?;
+        let records = shown.model.test_records().as_deref().unwrap_or_default();
+        let of_order: Vec<TestRecord> =
+            records.iter().filter(|record| record.order == hits.order).copied().collect();
+        let chosen = choices.hits(hits);
+        let rows = rows(&shown, &chosen[..chosen.len().min(HITS)], &of_order, &choices)?;
+        let enrichment = found_terms(&shown, hits, &choices);
+        Ok(Self { shown, choices, rows, enrichment })
+    }
+
+    /// Returns the file that `write` makes of the list.
+    fn file(
+        self,
+        kind: (&str, &'static str),
+        write: impl FnOnce(&str, &[FileList<'_>]) -> Result<Vec<u8>, Problem>,
+    ) -> Result<Answer, Problem> {
+        let hits: Vec<HitDocument> = self.rows.into_iter().map(|row| row.document).collect();
+        let list = FileList { name: self.choices.list(), hits: &hits, enrichment: self.enrichment.as_ref() };
+        let bytes = write(self.shown.label(), &[list])?;
+        Ok(Answer::file(format!("hits.{}", kind.0), kind.1, bytes))
+    }
+}
+
+pub(super) fn xlsx(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+    const KIND: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    Listed::of(explorer, query)?.file(("xlsx", KIND), |_, lists| Ok(hits_workbook(lists)?))
+}
+
+pub(super) fn cytoscape(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+    let write = |name: &str, lists: &[FileList<'_>]| Ok(hits_network(name, lists).into_bytes());
+    Listed::of(explorer, query)?.file(("cyjs", "application/json"), write)
+}
+
 pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
-    let shown = Shown::of(explorer, query)?;
-    let choices = Choices::of(query, &shown.model)?;
-    let hits = shown.model.hits().as_ref().map_err(|reason| Problem::wrong(reason.clone()))?;
-    let records = shown.model.test_records().as_deref().unwrap_or_default();
-    let of_order: Vec<TestRecord> =
-        records.iter().filter(|record| record.order == hits.order).copied().collect();
-    let chosen = choices.hits(hits);
-    let rows = rows(&shown, &chosen[..chosen.len().min(HITS)], &choices.ordered(&of_order), &choices)?;
+    let rows = Listed::of(explorer, query)?.rows;
     let rows = rows.into_iter().map(|row| -> [CsvCell; 9] {
         let hit = row.document;
-        let bounds = row.precision.map(Precision::interval);
+        let share = |of: fn(&FalseShare) -> f64| hit.false_share.as_ref().map(of);
         [
             hit.genes.join(" ").into(),
             hit.names.join(" ").into(),
             hit.prediction.into(),
             hit.sd.into(),
-            row.precision.map(|precision| 1.0 - precision.share()).into(),
-            bounds.map(|(_, high)| 1.0 - high).into(),
-            bounds.map(|(low, _)| 1.0 - low).into(),
+            share(|found| found.share).into(),
+            share(|found| found.low).into(),
+            share(|found| found.high).into(),
             hit.regime.map_or("unknown", Regime::name).into(),
             hit.linkage.name().into(),
         ]
@@ -393,43 +450,4 @@ pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem>
     let columns =
         ["genes", "names", "prediction", "sd", "false_share", "false_low", "false_high", "regime", "linkage"];
     Ok(Answer::csv("hits", &columns, rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn records() -> Vec<TestRecord> {
-        // The 60 lowest predictions: every third is false.
-        let record = |index: usize| TestRecord {
-            prediction: index as f64,
-            score: if index < 60 && !index.is_multiple_of(3) { -1.0 } else { 0.0 },
-            regime: if index == 0 { Regime::OneNew } else { Regime::Known },
-            order: 2,
-        };
-        (0..200).map(record).collect()
-    }
-
-    #[test]
-    fn false_shares_are_of_the_same_regime_and_enough_records() {
-        let (records, choices) = (records(), Choices { sign: Sign::Negative, cut_off: -0.5 });
-        let ordered = choices.ordered(&records);
-        // A prediction beyond all: the 50 strongest records of the regime, 1 to 50, of which 16 are false.
-        let strongest = precision(&ordered, Regime::Known, -5.0, &choices).unwrap();
-        assert_eq!(strongest, Precision { strong: 34, records: 50 });
-        let all = precision(&ordered, Regime::Known, 500.0, &choices).unwrap();
-        assert_eq!(all, Precision { strong: 40, records: 199 });
-        assert_eq!(precision(&ordered, Regime::OneNew, 500.0, &choices), None, "one record is not enough");
-        let positive = Choices { sign: Sign::Positive, cut_off: -0.5 };
-        let weakest = precision(&positive.ordered(&records), Regime::Known, 190.0, &positive).unwrap();
-        assert_eq!(weakest, Precision { strong: 50, records: 50 });
-    }
-
-    /// Wilson's interval of 34 of 50, computed elsewhere: 0.5419 to 0.7924.
-    #[test]
-    fn the_interval_is_wilsons() {
-        let (low, high) = Precision { strong: 34, records: 50 }.interval();
-        assert!((low - 0.5419).abs() < 1e-3 && (high - 0.7924).abs() < 1e-3, "{low} {high}");
-        assert_eq!(Precision { strong: 50, records: 50 }.interval().1, 1.0);
-    }
 }

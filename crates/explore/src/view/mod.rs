@@ -36,6 +36,8 @@ pub(crate) fn answer(explorer: &Explorer, path: &str, query: &Query) -> Answer {
             return gene::measured_csv(explorer, query).unwrap_or_else(|problem| problem.plain());
         }
         "hits.csv" => return hits::csv(explorer, query).unwrap_or_else(|problem| problem.plain()),
+        "hits.xlsx" => return hits::xlsx(explorer, query).unwrap_or_else(|problem| problem.plain()),
+        "hits.cyjs" => return hits::cytoscape(explorer, query).unwrap_or_else(|problem| problem.plain()),
         "runs.json" => return runs::document(explorer).unwrap_or_else(|problem| problem.plain()),
         _ => Err(answer::Problem::missing("there is no such page")
             .with_links([("the first page".to_owned(), "./".to_owned())])),

@@ -38,7 +38,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         submit: "explain".to_owned(),
         ..Form::default()
     });
-    let names: Vec<&str> = text.split([',', ' ', '\t']).filter(|name| !name.is_empty()).collect();
+    let names = named(&text, |name| shown.model.genes().find(name).is_some());
     let dataset = &shown.model.dataset().manifest.name;
     if names.is_empty() {
         let mut page = empty_page("A pair or triple", format!("{dataset} · {}", shown.label()));
@@ -60,6 +60,29 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     let links = set.iter().map(|&gene| (shown.model.name(gene).to_owned(), shown.gene_address(gene)));
     page.sections.insert(0, form.with(SectionItem::Links(links.collect())));
     Ok(page)
+}
+
+/// Separators of genes.
+const SEPARATORS: [char; 3] = [',', ' ', '\t'];
+/// Names that are read of a request.
+const MOST_NAMES: usize = 64;
+
+/// Divides a text into names. A name that has a separator itself is read as the longest one that is a gene.
+fn named(text: &str, is_gene: impl Fn(&str) -> bool) -> Vec<&str> {
+    let piece = |piece: &str| {
+        let start = piece.as_ptr().addr() - text.as_ptr().addr();
+        start..start + piece.len()
+    };
+    let pieces: Vec<_> =
+        text.split(SEPARATORS).filter(|name| !name.is_empty()).take(MOST_NAMES).map(piece).collect();
+    let (mut names, mut first) = (Vec::new(), 0);
+    while let Some(from) = pieces.get(first) {
+        let longest = (first..pieces.len()).rev().find(|&last| is_gene(&text[from.start..pieces[last].end]));
+        let last = longest.unwrap_or(first);
+        names.push(&text[from.start..pieces[last].end]);
+        first = last + 1;
+    }
+    names
 }
 
 fn explained(explorer: &Explorer, shown: &Shown, set: &[u32]) -> Result<Page, Problem> {
@@ -98,4 +121,16 @@ fn explained(explorer: &Explorer, shown: &Shown, set: &[u32]) -> Result<Page, Pr
     let part = explanation.measured.and_then(|measured| measured.part);
     page.findings.extend((part == Some(Part::Train.name())).then(|| FITTED.to_owned()));
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_may_have_separators() {
+        let named = |text| super::named(text, |name| ["A", "B", "tRNA,2", "tRNA"].contains(&name));
+        assert_eq!(named("A, B\tX"), ["A", "B", "X"]);
+        assert_eq!(named("A,tRNA,2,B"), ["A", "tRNA,2", "B"]);
+        assert_eq!(named("tRNA,A"), ["tRNA", "A"]);
+        assert!(named(" ,, ").is_empty());
+    }
 }

@@ -7,6 +7,7 @@ use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Scorer as _, Scores};
 use knockout_sources::synth;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 fn json(client: &Client, address: &str) -> Value {
     let answer = client.get(address);
@@ -108,6 +109,7 @@ fn wrong_choices_have_a_clear_answer() {
             ("hits?of=tiny".to_owned(), 200, "has no predictions"),
             ("hits?cutoff=-1000000".to_owned(), 200, "choose a cut-off nearer to zero"),
             ("hits?cutoff=-0,1".to_owned(), 400, "is not a score"),
+            ("hits?of=runs/stack-0&tested=many".to_owned(), 400, "is not a number of hits"),
             ("run?of=tiny".to_owned(), 400, "is a dataset"),
             ("runs?a=x&b=y".to_owned(), 404, "x is not a run"),
             ("traces".to_owned(), 200, "no traces"),
@@ -151,6 +153,25 @@ fn hits_are_sets_without_a_score_and_runs_are_beside_each_other() {
         });
         assert_eq!(positive[0], positive[1], "a cut-off has the sign of the interactions");
         assert!(positive[0] != client.get("hits.csv?of=runs/stack-0&sign=positive&cutoff=0").body);
+        let strongest = |kind: &str| client.get(&format!("hits.{kind}?of=runs/stack-0&cutoff=-0.05"));
+        let network: Value = serde_json::from_str(&strongest("cyjs").body).unwrap();
+        let (nodes, edges) = (&network["elements"]["nodes"], &network["elements"]["edges"]);
+        let of_kind = |kind: &str| {
+            let nodes = nodes.as_array().unwrap().iter();
+            nodes.filter(|node| node["data"]["kind"] == kind).count()
+        };
+        assert_eq!(edges.as_array().unwrap().len(), 3 * rows.len(), "a triple is joined to its genes");
+        assert_eq!(of_kind("set"), rows.len());
+        let genes: BTreeSet<&str> = rows.iter().flat_map(|row| row[0].split(' ')).collect();
+        assert_eq!(of_kind("gene"), genes.len());
+        let workbook = strongest("xlsx");
+        assert!(
+            workbook.body.starts_with("PK") && workbook.head.contains("filename=\"hits.xlsx\""),
+            "{}",
+            workbook.head
+        );
+        assert!(workbook.body.contains(&format!(">{}<", rows[0][0].split(' ').next().unwrap())));
+        assert_eq!(client.get("hits.cyjs?tested=0").status, 400);
         let runs = json(client, "runs.json");
         let group = &runs["groups"][0]["runs"];
         assert_eq!((group.as_array().unwrap().len(), &runs["training"]), (2, &Value::Bool(false)));
@@ -178,5 +199,42 @@ fn a_run_that_begins_later_and_one_of_another_dataset_than_named_are_shown() {
             "{}",
             page.body
         );
+    });
+}
+
+#[test]
+fn a_set_of_a_stack_is_shown_as_the_sum_of_its_parts() {
+    let home = folder();
+    let dataset = Dataset::open(&home.path().join("tiny")).unwrap();
+    let genes = dataset.cell.genes().genes();
+    let set: Vec<&str> =
+        dataset.samples.genes(0).iter().map(|&gene| &genes[gene as usize].systematic[..]).collect();
+    served(&[home.path().to_owned()], |client| {
+        let page = client.get(&format!("set?of=runs/stack-0&genes={}", set.join(","))).body;
+        for text in ["Parts of the model", "ridge of genes and query pairs", "Networks of the network kernel"]
+        {
+            assert!(page.contains(text), "{text}");
+        }
+    });
+}
+
+#[test]
+fn documents_without_events_are_no_traces() {
+    let home = folder();
+    for (name, text) in [
+        ("runs/notes.json", "{\"title\": \"no trace\"}"),
+        ("runs/list.json", "[1, 2, 3]"),
+        ("runs/events.json", "{\"traceEvents\": []}"),
+        ("runs/bare.json", "\n [{\"ph\": \"X\", \"name\": \"a\", \"ts\": 0, \"dur\": 1}]"),
+    ] {
+        std::fs::write(home.path().join(name), text).unwrap();
+    }
+    served(&[home.path().to_owned()], |client| {
+        let page = client.get("traces").body;
+        for (name, is_trace) in
+            [("notes.json", false), ("list.json", false), ("events.json", true), ("bare.json", true)]
+        {
+            assert_eq!(page.contains(name), is_trace, "{name}");
+        }
     });
 }

@@ -22,7 +22,7 @@ fn samples_of(case: &Case) -> Samples {
 }
 
 fn spec(scheme: Scheme) -> SplitSpec {
-    SplitSpec { scheme, division: Division::default(), seed: 0, subset: None }
+    SplitSpec { scheme, division: Division::default(), seed: 0, subset: None, train_subset: None }
 }
 
 fn split_of(case: &Case, tag: &str) -> Split {

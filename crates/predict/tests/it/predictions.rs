@@ -17,7 +17,7 @@ fn dataset(folder: &Path, seed: u64) -> Dataset {
 }
 
 fn split(dataset: &Dataset, scheme: Scheme, seed: u64) -> Split {
-    let spec = SplitSpec { scheme, division: Division::default(), seed, subset: None };
+    let spec = SplitSpec { scheme, division: Division::default(), seed, subset: None, train_subset: None };
     Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap()
 }
 

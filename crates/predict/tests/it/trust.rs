@@ -13,7 +13,7 @@ fn dataset() -> Dataset {
 }
 
 fn split(dataset: &Dataset, scheme: Scheme) -> Split {
-    let spec = SplitSpec { scheme, division: Division::default(), seed: 0, subset: None };
+    let spec = SplitSpec { scheme, division: Division::default(), seed: 0, subset: None, train_subset: None };
     Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap()
 }
 

@@ -75,7 +75,7 @@ fn table(board: &Leaderboard) -> Table {
         scale.column("Pearson"),
         Column::number("Pearson"),
         Column::text("interval"),
-        Column::number("Spearman"),
+        Column::number("Spearman").wide_only(),
         Column::number("minus stack"),
         Column::text("interval").wide_only(),
         Column::number("better/worse").wide_only(),

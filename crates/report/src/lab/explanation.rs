@@ -2,9 +2,12 @@
 
 use super::accuracy::dash;
 use super::evaluation::lines;
-use crate::page::{Column, Diagram, DiagramNode, Medium, Page, Section, Table};
+use super::regimes::accuracy_sentence;
+use crate::page::{Column, Diagram, DiagramNode, Medium, Page, Section, Table, effect_colour};
 use crate::units::{count, figure};
-use knockout_predict::explain::{Explanation, GeneName, NotLeftOut, Reliability};
+use knockout_predict::explain::{Explanation, GeneName, KernelNetwork, NotLeftOut, Reliability, Similar};
+use knockout_solve::SumTerm;
+use std::collections::BTreeMap;
 
 /// Returns the page of an explanation of a prediction by the run of this name.
 pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
@@ -20,11 +23,15 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
         measured.unwrap_or_default()
     );
     let mut sections = Vec::new();
-    // Without neighbours and edges there is nothing to draw: a solved model leaves none out.
-    if !explanation.neighbours.is_empty() || !explanation.edges.is_empty() {
+    // A solved model leaves no neighbours out, but it may use similar profiles.
+    if !explanation.similar.is_empty() {
+        let drawing = Section::new("profiles", "The set and the most similar profiles").only(Medium::Html);
+        sections.push(drawing.with(diagram_of_profiles(explanation)));
+    } else if !explanation.neighbours.is_empty() || !explanation.edges.is_empty() {
         let drawing = Section::new("neighbourhood", "The set and its neighbours").only(Medium::Html);
         sections.push(drawing.with(diagram(explanation)));
     }
+    sections.extend(sum_sections(explanation));
     sections.extend(tables(explanation));
     sections.extend(lines("reliability", remarks(explanation)));
     Page {
@@ -37,13 +44,137 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
     }
 }
 
+/// Draws the genes of similar profiles around those of the set, each joined to the gene whose profile it resembles.
+fn diagram_of_profiles(explanation: &Explanation) -> Diagram {
+    let mut effects: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut drawn: Vec<&GeneName> = explanation.genes.iter().collect();
+    for similar in &explanation.similar {
+        for gene in &similar.genes {
+            *effects.entry(gene.index).or_default() += similar.effect / similar.genes.len() as f64;
+            if !drawn.iter().any(|other| other.index == gene.index) {
+                drawn.push(gene);
+            }
+        }
+    }
+    let largest = effects.values().map(|effect| effect.abs()).fold(0.0, f64::max);
+    let node = |(at, gene): (usize, &&GeneName)| DiagramNode {
+        name: gene.name.clone(),
+        is_deleted: at < explanation.genes.len(),
+        colour: match effects.get(&gene.index) {
+            Some(&effect) if at >= explanation.genes.len() => effect_colour(effect, largest),
+            _ => String::new(),
+        },
+        ..DiagramNode::default()
+    };
+    let position = |gene: &GeneName| drawn.iter().position(|drawn| drawn.index == gene.index);
+    let thickness = |similarity: f64| 1 + (6.0 * similarity).round() as usize;
+    let edges = explanation.similar.iter().flat_map(|similar| {
+        let ends = similar.genes.iter().flat_map(|gene| similar.like.iter().map(move |like| (gene, like)));
+        ends.filter_map(|(gene, like)| {
+            Some((position(gene)?, position(like)?, thickness(similar.similarity)))
+        })
+    });
+    Diagram {
+        nodes: drawn.iter().enumerate().map(node).collect(),
+        edges: edges.collect(),
+        caption: "In the middle the set. Around it genes with similar profiles, joined to the gene that they resemble; thicker lines: \
+                  more similar. Colour: what the measured score of the similar gene adds, red below and green above zero."
+            .to_owned(),
+    }
+}
+
+/// Returns the name of a part of a sum for readers.
+fn part_name(part: &str) -> String {
+    match part {
+        "intercept" => "mean of training".to_owned(),
+        "additive" => "ridge of genes and query pairs".to_owned(),
+        part => part.replace('_', " "),
+    }
+}
+
+/// Returns the parts that add up to the prediction of a solved model, and the networks and profiles they use.
+fn sum_sections(explanation: &Explanation) -> Vec<Section> {
+    let Explanation { sum, kernel_networks, similar, .. } = explanation;
+    let mut sections = Vec::new();
+    if !sum.is_empty() {
+        let columns = ["predicts", "weight", "adds"].map(Column::number);
+        let row = |term: &SumTerm| {
+            [
+                part_name(&term.part),
+                plain(term.value),
+                format!("{:.3}", term.weight),
+                signed(term.contribution),
+            ]
+        };
+        let total: f64 = sum.iter().map(|term| term.contribution).sum();
+        let last = ["sum".to_owned(), String::new(), String::new(), plain(total)];
+        let table = Table::new([Column::text("part")].into_iter().chain(columns));
+        sections.push(
+            Section::new("parts", "Parts of the model")
+                .note("Predictions of the parts are around the mean training score.")
+                .with(table.with_rows(sum.iter().map(row).chain([last]))),
+        );
+    }
+    if !kernel_networks.is_empty() {
+        let columns = ["share", "edges", "shared"].map(Column::number);
+        let row = |network: &KernelNetwork| {
+            let KernelNetwork { network, weight, edges, shared } = network;
+            [network.clone(), format!("{:.1} %", 100.0 * weight), count(*edges), count(*shared)]
+        };
+        let table = Table::new([Column::text("network")].into_iter().chain(columns));
+        sections.push(
+            Section::new("kernel", "Networks of the network kernel")
+                .note("Edges: between genes of the set. Shared: neighbours of two of them.")
+                .with(table.with_rows(kernel_networks.iter().map(row))),
+        );
+    }
+    if !similar.is_empty() {
+        let weight =
+            sum.iter().find(|term| term.part == "profile_neighbours").map_or(0.0, |term| term.weight);
+        let names =
+            |genes: &[GeneName]| genes.iter().map(|gene| gene.name.as_str()).collect::<Vec<_>>().join(" ");
+        let row = |similar: &Similar| {
+            let like = format!("{} is like {}", names(&similar.genes), names(&similar.like));
+            let similarity = format!("{:.3}", similar.similarity);
+            [like, similarity, similar.set.join(" "), plain(similar.score), signed(weight * similar.effect)]
+        };
+        let columns = [
+            Column::text("profile"),
+            Column::number("similarity"),
+            Column::text("measured set"),
+            Column::number("score"),
+            Column::number("adds"),
+        ];
+        sections.push(
+            Section::new("similar", "Most similar profiles")
+                .note("Adds: the share in the part of profile neighbours.")
+                .with(Table::new(columns).with_rows(similar.iter().map(row))),
+        );
+    }
+    sections
+}
+
+/// Formats a difference; a value that rounds to zero has no sign.
+fn signed(value: f64) -> String {
+    if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:+.4}") }
+}
+
+fn plain(value: f64) -> String {
+    // Without the sign of a value that rounds to zero.
+    if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:.4}") }
+}
+
 fn diagram(explanation: &Explanation) -> Diagram {
+    let largest = explanation.neighbours.iter().map(|neighbour| neighbour.effect.abs()).fold(0.0, f64::max);
     let around = explanation.neighbours.iter().map(|neighbour| &neighbour.gene);
     let drawn: Vec<&GeneName> = explanation.genes.iter().chain(around).collect();
     let position = |gene: u32| drawn.iter().position(|drawn| drawn.index == gene);
     let node = |(at, gene): (usize, &&GeneName)| DiagramNode {
         name: gene.name.clone(),
         is_deleted: at < explanation.genes.len(),
+        colour: at
+            .checked_sub(explanation.genes.len())
+            .map_or_else(String::new, |at| effect_colour(explanation.neighbours[at].effect, largest)),
         ..DiagramNode::default()
     };
     let edges = explanation.edges.iter();
@@ -52,7 +183,9 @@ fn diagram(explanation: &Explanation) -> Diagram {
         edges: edges
             .filter_map(|edge| Some((position(edge.source)?, position(edge.target)?, edge.networks)))
             .collect(),
-        ..Diagram::default()
+        caption: "Red in the middle: the deleted genes. Around them their neighbours, coloured by effect, red below and green above zero. \
+                  Thicker lines: more networks."
+            .to_owned(),
     }
 }
 
@@ -66,9 +199,6 @@ fn tables(explanation: &Explanation) -> Vec<Section> {
         let words = title.split([' ', ',', ':']).take(2).collect::<Vec<_>>();
         Section::new(words.join("-").to_lowercase(), title).with(table)
     };
-    // A value that rounds to zero has no sign.
-    let signed = |value: f64| if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:+.4}") };
-    let plain = |value: f64| format!("{value:.4}");
     let parts = explanation.parts.iter().map(|term| {
         let what = if term.genes.is_empty() { "mean of training".to_owned() } else { term.genes.join(" ") };
         vec![what, plain(term.predicted), signed(term.contribution)]
@@ -130,7 +260,12 @@ fn remarks(explanation: &Explanation) -> Vec<String> {
         NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
     });
     let of_size = format!("test samples of {} genes", explanation.genes.len());
+    let regime = match &explanation.accuracy {
+        Some(accuracy) => format!("accuracy (Pearson), {}", accuracy_sentence(accuracy)),
+        None => format!("regime: {}", explanation.regime.title()),
+    };
     let measured = [
+        regime,
         reliability(&format!("{of_size} that share a gene with the set"), &explanation.nearby),
         reliability(&of_size, &explanation.overall),
     ];

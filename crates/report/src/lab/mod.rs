@@ -11,6 +11,7 @@ mod deletion;
 mod demo;
 mod evaluation;
 mod explanation;
+mod hit_files;
 mod import;
 mod prediction;
 mod regimes;
@@ -26,9 +27,11 @@ pub use deletion::{DeletionDocument, GeneDocument, deletion_page, gene_page};
 pub use demo::{DemoDocument, demo_page};
 pub use evaluation::{EvaluationDocument, EvaluationPictures, PriorKnowledge, evaluation_page};
 pub use explanation::explanation_page;
+pub use hit_files::{hits_network, hits_workbook};
 pub use import::{import_page, import_remarks};
 pub use prediction::{
-    HitDocument, PredictedSets, PredictionDocument, hits_page, predicted_sets_page, prediction_page,
+    HitDocument, HitEnrichment, HitList, PredictedSets, PredictionDocument, enrichment_section, false_text,
+    hits_page, predicted_sets_page, prediction_page,
 };
 pub use runs::{RunsDocument, TrainedComparison, Unreadable, runs_page, trained_comparison_page};
 pub use sweep::{SweepDocument, sweep_page};

@@ -9,8 +9,8 @@ use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, Hit, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary, RegimeAccuracy,
-    RunEntry,
+    Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FalseHits, FalseShare, Hit, HitEvidence,
+    HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary, RegimeAccuracy, RunEntry,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -46,11 +46,45 @@ pub struct PredictionDocument {
     pub top: Vec<HitDocument>,
     /// Lowest predictions.
     pub bottom: Vec<HitDocument>,
+    /// Scores beyond which hits count as true; absent where nothing is known about false ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_offs: Option<CutOffs>,
+    /// Terms that the genes of the highest and lowest predictions have in common; absent without annotations.
+    #[serde(skip_serializing_if = "HitEnrichment::is_empty")]
+    pub enrichment: HitEnrichment,
     /// Tables that were written.
     pub files: Vec<PathBuf>,
     /// Whether a block has no checksum to be verified with: an earlier version wrote it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unsealed: bool,
+}
+
+/// Terms that hits have in common, for each list.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct HitEnrichment {
+    /// Those of the highest predictions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top: Option<Enrichment>,
+    /// Those of the lowest predictions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bottom: Option<Enrichment>,
+}
+
+impl HitEnrichment {
+    fn is_empty(&self) -> bool {
+        self.top.is_none() && self.bottom.is_none()
+    }
+}
+
+/// A list of hits with its name.
+#[derive(Debug, Clone, Copy)]
+pub struct HitList<'a> {
+    /// Its name: `highest` or `lowest`.
+    pub name: &'a str,
+    /// The hits, the strongest first.
+    pub hits: &'a [HitDocument],
+    /// Terms that their genes have in common.
+    pub enrichment: Option<&'a Enrichment>,
 }
 
 /// A predicted gene set.
@@ -78,6 +112,9 @@ pub struct HitDocument {
     /// Bases between the closest two genes on one chromosome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u32>,
+    /// Expected share of false hits among those up to this one; absent if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub false_share: Option<FalseShare>,
 }
 
 impl HitDocument {
@@ -97,7 +134,15 @@ impl HitDocument {
             essential: note.essential.map(|essential| essential.into_iter().map(name).collect()),
             linkage: note.linkage,
             distance: note.distance,
+            false_share: None,
         }
+    }
+
+    /// Sets the expected shares of false hits of a list that begins with the strongest.
+    pub fn estimate(hits: &mut [Self], false_hits: &FalseHits) {
+        let shares =
+            false_hits.up_to_each(hits.iter().map(|hit| (hit.prediction, hit.genes.len(), hit.regime)));
+        hits.iter_mut().zip(shares).for_each(|(hit, share)| hit.false_share = share);
     }
 
     /// Returns what to consider before the set is tested.
@@ -140,9 +185,31 @@ impl PredictionDocument {
             accuracy: accuracy.to_vec(),
             top: hits(summary.extremes.top()),
             bottom: hits(summary.extremes.bottom()),
+            cut_offs: None,
+            enrichment: HitEnrichment::default(),
             files,
             unsealed: summary.unsealed,
         }
+    }
+
+    /// Returns the lists of hits that are not empty.
+    pub fn lists(&self) -> Vec<HitList<'_>> {
+        let HitEnrichment { top, bottom } = &self.enrichment;
+        let lists = [("highest", &self.top, top), ("lowest", &self.bottom, bottom)];
+        let lists = lists.into_iter().filter(|(_, hits, _)| !hits.is_empty());
+        lists.map(|(name, hits, terms)| HitList { name, hits, enrichment: terms.as_ref() }).collect()
+    }
+
+    /// Adds the evidence for the highest and for the lowest predictions.
+    #[must_use]
+    pub fn with_evidence(mut self, [top, bottom]: [HitEvidence; 2]) -> Self {
+        HitDocument::estimate(&mut self.top, &top.false_hits);
+        HitDocument::estimate(&mut self.bottom, &bottom.false_hits);
+        let is_known = self.top.iter().chain(&self.bottom).any(|hit| hit.false_share.is_some());
+        let score = |evidence: &HitEvidence| evidence.false_hits.cut_off().score;
+        self.cut_offs = is_known.then(|| CutOffs { negative: score(&bottom), positive: score(&top) });
+        self.enrichment = HitEnrichment { top: top.enrichment, bottom: bottom.enrichment };
+        self
     }
 }
 
@@ -192,6 +259,7 @@ pub fn prediction_page(document: &PredictionDocument) -> Page {
         document.mean.map(|mean| format!(", mean {mean:.4}")).unwrap_or_default()
     );
     let mut sections = hit_sections(document);
+    sections.extend(enrichment_sections(document));
     if !document.accuracy.is_empty() {
         let section = Section::new("accuracy", "accuracy (Pearson), for each regime");
         let sentences = accuracy_sentences(&document.accuracy).into_iter();
@@ -236,7 +304,63 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let linkage = hits()
         .any(|hit| hit.linkage == Linkage::Unknown)
         .then_some("linkage: unknown for genes whose position on a chromosome the dataset lacks");
-    essential.into_iter().chain(linkage).map(str::to_owned).collect()
+    let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
+        format!(
+            "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
+             95 % interval; estimated from the test part"
+        )
+    });
+    cut_offs.into_iter().chain([essential, linkage].into_iter().flatten().map(str::to_owned)).collect()
+}
+
+/// Returns the sections of terms that hits have in common.
+fn enrichment_sections(document: &PredictionDocument) -> Vec<Section> {
+    let HitEnrichment { top, bottom } = &document.enrichment;
+    let lists = [("highest", top), ("lowest", bottom)];
+    let lists = lists.into_iter().filter_map(|(name, found)| Some((name, found.as_ref()?)));
+    lists.map(|(name, found)| enrichment_section(name, found)).collect()
+}
+
+/// Returns the section of terms that the hits of a list have in common.
+pub fn enrichment_section(list: &str, found: &Enrichment) -> Section {
+    let Enrichment { hits, candidates, tested, terms } = found;
+    let section = Section::new(format!("terms-{list}"), format!("Terms enriched in the {list} predictions"));
+    let what = format!(
+        "{} genes of hits among {} candidate genes; {} terms tested (hypergeometric, Benjamini-Hochberg, false-discovery rate up to {} %)",
+        count(*hits),
+        count(*candidates),
+        count(*tested),
+        100.0 * ENRICHED
+    );
+    if terms.is_empty() {
+        return section.with(format!("None. {what}."));
+    }
+    let columns = [
+        Column::text("term"),
+        Column::text("annotations").wide_only(),
+        Column::number("hits"),
+        Column::number("candidates").wide_only(),
+        Column::number("expected"),
+        Column::number("p").wide_only(),
+        Column::number("rate"),
+        Column::text("genes").wide_only(),
+    ];
+    let row = |term: &EnrichedTerm| {
+        let EnrichedTerm { annotations, term, hits, candidates, expected, p, q, genes } = term;
+        [
+            term.clone(),
+            annotations.clone(),
+            count(*hits),
+            count(*candidates),
+            format!("{expected:.1}"),
+            format!("{p:.1e}"),
+            format!("{q:.1e}"),
+            genes.join(" "),
+        ]
+    };
+    section
+        .with(Table::new(columns).limited(PRINTED, SHOWN).with_rows(terms.iter().map(row)))
+        .with(format!("{what}."))
 }
 
 fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
@@ -245,6 +369,7 @@ fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
         Column::text("systematic").wide_only(),
         Column::number("prediction"),
         Column::number("sd"),
+        Column::number("false"),
         Column::text("regime"),
         Column::text("flags"),
     ];
@@ -252,9 +377,22 @@ fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
         let sd = hit.sd.map_or_else(dash, |sd| format!("{sd:.4}"));
         let regime = hit.regime.map_or("unknown", Regime::title).to_owned();
         let (names, genes) = (hit.names.join(" "), hit.genes.join(" "));
-        [names, genes, format!("{:.4}", hit.prediction), sd, regime, hit.flags()]
+        let share = hit.false_share.as_ref().map_or_else(dash, false_text);
+        [names, genes, format!("{:.4}", hit.prediction), sd, share, regime, hit.flags()]
     };
-    Table::new(columns).limited(PRINTED, SHOWN).with_rows(hits.iter().map(row))
+    let mut table = Table::new(columns).limited(PRINTED, SHOWN).with_rows(hits.iter().map(row));
+    if hits.iter().all(|hit| hit.false_share.is_none()) {
+        // A list in the order of a request has no ranks, and a test part may be small.
+        table.columns.remove(4);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(4)));
+    }
+    table
+}
+
+/// Formats an expected share of false hits.
+pub fn false_text(found: &FalseShare) -> String {
+    let FalseShare { share, low, high, .. } = found;
+    format!("{:.0} % [{:.0}, {:.0}]", 100.0 * share, 100.0 * low, 100.0 * high)
 }
 
 /// Returns the page of hits: the highest and lowest predictions, distributions, and the accuracy of the runs in each regime.
@@ -268,6 +406,7 @@ pub fn hits_page(
     let plan = folder.plan();
     let runs: Vec<String> = plan.runs.iter().map(run_name).collect();
     let mut sections = hit_sections(document);
+    sections.extend(enrichment_sections(document));
     sections.extend(lines("unknown", unknown_notes(document)));
     let mut facts = vec![
         Fact::new("predictions", count(summary.scored() as usize)),

@@ -140,7 +140,8 @@ pub(super) fn accuracy_sentences(accuracy: &[RegimeAccuracy]) -> Vec<String> {
     accuracy.chunk_by(|a, b| a.genes == b.genes).flat_map(of_size).collect()
 }
 
-fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
+/// Describes the accuracy of a regime.
+pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
     let RegimeAccuracy { regime, pearson, low, high, records, source, .. } = accuracy;
     let source = match source {
         AccuracySource::TestPart => "test part",

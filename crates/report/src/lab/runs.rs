@@ -47,7 +47,7 @@ pub fn runs_page(dir: &Path, runs: &[RunSummary]) -> Page {
     for (index, group) in groups.iter().enumerate() {
         let title = format!("{}, {}", group[0].dataset, group[0].split);
         let section = Section::new(format!("runs-{index}"), title).only(Medium::Html);
-        sections.push(section.with(table(group, |run| short_name(dir, run))));
+        sections.push(section.with(grouped(table(group, |run| short_name(dir, run)))));
     }
     let mut figures: Vec<Plot> = Vec::new();
     for group in &groups {
@@ -114,6 +114,17 @@ fn table(runs: &[&RunSummary], name: impl Fn(&RunSummary) -> String) -> Table {
         Column::text("state"),
     ];
     Table::new(columns).with_rows(runs.iter().map(|run| cells(run, name(run), &scale)))
+}
+
+/// Shows the best figure before the others, without dataset and split: the heading has them.
+fn grouped(mut table: Table) -> Table {
+    const ORDER: [usize; 8] = [0, 1, 2, 7, 5, 6, 8, 9];
+    table.columns = ORDER.iter().map(|&column| table.columns[column].clone()).collect();
+    for row in &mut table.rows {
+        *row = ORDER.iter().map(|&column| std::mem::take(&mut row[column])).collect();
+    }
+    table.columns[4..7].iter_mut().for_each(|column| column.is_wide_only = true);
+    table
 }
 
 fn cells(run: &RunSummary, name: String, scale: &BarScale) -> [TableCell; 10] {

@@ -360,10 +360,11 @@ fn tried_chart(tried: &[TriedSetting]) -> Vec<Chart> {
         return Vec::new();
     }
     vec![Chart {
-        title: "Accuracy of every setting that was tried".to_owned(),
+        title: "Accuracy of every setting that was tried; below, the best of each part".to_owned(),
         across: "setting, in the order tried".to_owned(),
         up: "validation Pearson".to_owned(),
         counts_whole: true,
+        has_best: true,
         series,
         ..Chart::default()
     }]

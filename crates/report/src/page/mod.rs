@@ -15,6 +15,7 @@ mod text;
 
 pub use chart::{
     Chart, Diagram, DiagramNode, HeatMap, Plot, Scale, Scatter, Series, Strip, StripMark, StripRow,
+    effect_colour,
 };
 pub use form::{Field, Form};
 pub use frame::{Frame, FrameLink};

@@ -5,6 +5,7 @@
 
 mod kernel;
 mod neighbours;
+mod similar;
 
 use crate::additive_fit::AdditiveFit;
 use crate::error::out_of_range;
@@ -303,6 +304,20 @@ mod tests {
                 let expected = grid.cells(set).mean(entry).unwrap_or(0.0);
                 assert!((found.value(&grid, set) - expected).abs() < 1e-4, "{set:?}");
                 assert!((general.value(&grid, set) - expected).abs() < 1e-4, "{set:?}");
+                let similar = profiles().similar(&grid, set);
+                let effects: f64 = similar.iter().map(|profile| profile.effect).sum();
+                assert!((effects - expected).abs() < 1e-4, "{set:?}: {effects} {expected}");
+                for profile in similar {
+                    // The residual of a cell is the mean of its repeats.
+                    let of_set: Vec<f64> = (0..sets.len())
+                        .filter(|&row| sets.get(row) == profile.set)
+                        .map(|row| residuals[row])
+                        .collect();
+                    assert!((knockout_base::stats::mean(&of_set) - profile.residual).abs() < 1e-5);
+                    assert!(
+                        profile.like.iter().all(|gene| set.contains(gene)) && profile.like != profile.genes
+                    );
+                }
             }
             // A gene without training records has no profile.
             assert_eq!(found.value(&grid, &[3, 40]), 0.0);

@@ -11,9 +11,9 @@ use crate::tensor::{Tensor, find, has};
 use knockout_base::error::Error;
 
 /// The power of the similarity that weights a neighbour.
-const POWER: i32 = 5;
+pub(super) const POWER: i32 = 5;
 /// Weight of the residual 0, to which means of few neighbours shrink.
-const PRIOR_WEIGHT: f32 = 1e-3;
+pub(super) const PRIOR_WEIGHT: f32 = 1e-3;
 const VALUES: &str = "profile_neighbours.values";
 
 /// The expected residual of every cell of the grid.

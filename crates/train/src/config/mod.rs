@@ -316,6 +316,7 @@ impl Config {
         for (key, nothing) in [
             ("split.fold", "\"\""),
             ("split.file", "\"\""),
+            ("split.train_subset", "0"),
             ("model.metabolism", "\"off\""),
             ("model.features", "\"none\""),
             ("model.merge_networks", "false"),

@@ -17,8 +17,11 @@ pub struct SplitOptions {
     pub val: f64,
     /// Fraction of the test part.
     pub test: f64,
-    /// Number of samples used; 0 means all.
+    /// Number of samples used, drawn from each part in proportion; 0 means all.
     pub subset: usize,
+    /// Number of samples of the training part, with the other parts whole, for learning curves; 0 means all.
+    #[serde(default)]
+    pub train_subset: usize,
     /// Seed of the split, apart from that of the run: runs with several seeds are evaluated on the same records.
     pub seed: u64,
     /// A fold instead of fractions.
@@ -80,6 +83,7 @@ impl Default for SplitOptions {
             val: 0.1,
             test: 0.1,
             subset: 0,
+            train_subset: 0,
             seed: DEFAULT_SPLIT_SEED,
             fold: Fold::default(),
             file: String::new(),
@@ -109,6 +113,7 @@ impl SplitOptions {
             },
             seed: self.seed,
             subset: (self.subset > 0).then_some(self.subset),
+            train_subset: (self.train_subset > 0).then_some(self.train_subset),
         }
     }
 
@@ -140,8 +145,9 @@ impl SplitOptions {
             Division::Shares { val: v, test: t } => (val, test) = (v, t),
             Division::Fold { folds, fold: of } => fold = Fold::of(of, folds),
         }
-        let (scheme, seed, subset) = (spec.scheme, spec.seed, spec.subset.unwrap_or(0));
-        Self { scheme, val, test, subset, seed, fold, file: self.file.clone() }
+        let (scheme, seed, file) = (spec.scheme, spec.seed, self.file.clone());
+        let [subset, train_subset] = [spec.subset, spec.train_subset].map(Option::unwrap_or_default);
+        Self { scheme, val, test, subset, train_subset, seed, fold, file }
     }
 
     /// Refuses a changed key whose value differs from that of the file.
@@ -152,6 +158,7 @@ impl SplitOptions {
                 ("val", options.val.to_string()),
                 ("test", options.test.to_string()),
                 ("subset", options.subset.to_string()),
+                ("train_subset", options.train_subset.to_string()),
                 ("seed", options.seed.to_string()),
                 ("fold", options.fold.to_string()),
             ]

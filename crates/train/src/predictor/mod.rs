@@ -13,10 +13,10 @@ use crate::fit::predict_sets;
 use crate::tensors::copy_tensor;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
-use knockout_data::cell::{Cell, GeneSetsRef};
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_data::screen::LabelStats;
 use knockout_models::{MODELS, Model, ModelEntry, sharing_order};
-use knockout_solve::{Choice, Recalibrated, Solution};
+use knockout_solve::{Choice, Recalibrated, Records, SimilarProfile, Solution, SumTerm};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -217,6 +217,37 @@ impl Predictor {
             FittedModel::Network { .. } => Vec::new(),
             FittedModel::Solved(solution) => solution.choices(),
         }
+    }
+
+    /// Returns the terms that add up to the prediction of a set; `None` if the model has no parts.
+    ///
+    /// Runs that the model builds on are one term each.
+    pub fn terms(&self, set: &[u32]) -> Result<Option<Vec<SumTerm>>> {
+        let FittedModel::Solved(solution) = &self.trained else { return Ok(None) };
+        let mut sets = GeneSets::default();
+        sets.push_sorted(set);
+        check_genes(sets.view(), self.gene_count)?;
+        let Some(mut terms) = solution.terms(sets.get(0)) else { return Ok(None) };
+        let SumWeights { own, intercept, others } = &self.added;
+        for term in &mut terms {
+            *term = SumTerm::new(std::mem::take(&mut term.part), term.value, term.weight * own);
+        }
+        if *intercept != 0.0 {
+            terms.push(SumTerm::new("intercept of the runs", *intercept, 1.0));
+        }
+        for (index, (weight, other)) in others.iter().enumerate() {
+            let value = other.predict(sets.view())?[0];
+            terms.push(SumTerm::new(format!("run {}", index + 1), value, *weight));
+        }
+        Ok(Some(terms))
+    }
+
+    /// Returns the measured profiles that the prediction of a set uses, the most similar first.
+    pub fn similar_profiles(&self, set: &[u32], train: &Records) -> Vec<SimilarProfile> {
+        let FittedModel::Solved(solution) = &self.trained else { return Vec::new() };
+        let mut sets = GeneSets::default();
+        sets.push_sorted(set);
+        solution.similar_profiles(sets.get(0), train)
     }
 
     /// Returns the statistics of the scores that the model was trained on.

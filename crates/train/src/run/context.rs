@@ -90,8 +90,8 @@ impl RunContext {
     }
 }
 
-/// Returns the default folder of a run: `runs/MODEL-DATASET-SEED`, with the scheme and the seed of the split before the seed where they
-/// are not the default.
+/// Returns the default folder of a run: `runs/MODEL-DATASET-SEED`, with scheme, seed, fold and subsets of the split before the seed
+/// where they are not the default.
 pub fn default_folder(model: &str, dataset: &Path, split: &SplitOptions, seed: u64) -> PathBuf {
     let scheme = match split.scheme {
         Scheme::Random => String::new(),
@@ -99,7 +99,18 @@ pub fn default_folder(model: &str, dataset: &Path, split: &SplitOptions, seed: u
     };
     let split_seed =
         if split.seed == DEFAULT_SPLIT_SEED { String::new() } else { format!("-split{}", split.seed) };
-    Path::new("runs").join(format!("{model}-{}{scheme}{split_seed}-{seed}", dataset_word(dataset)))
+    let fold = split.fold.to_string().replace('/', "of");
+    let of = |name: &str, value: &str| match value {
+        "" | "0" => String::new(),
+        value => format!("-{name}{value}"),
+    };
+    let parts = [
+        of("fold", &fold),
+        of("subset", &split.subset.to_string()),
+        of("train", &split.train_subset.to_string()),
+    ];
+    let parts = parts.concat();
+    Path::new("runs").join(format!("{model}-{}{scheme}{split_seed}{parts}-{seed}", dataset_word(dataset)))
 }
 
 /// Returns the name of a dataset's folder without spaces, as a part of another folder's name.

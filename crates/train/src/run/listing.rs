@@ -220,7 +220,9 @@ impl RunSummary {
     /// Returns whether both are validated on the same records.
     pub fn is_validated_like(&self, other: &Self) -> bool {
         let split = |run: &Self| {
-            let keys = run.settings.iter().filter(|(key, _)| key.starts_with("split."));
+            // The training part may differ: the points of a learning curve are validated on the same records.
+            let is_of_validation = |key: &str| key.starts_with("split.") && key != "split.train_subset";
+            let keys = run.settings.iter().filter(|(key, _)| is_of_validation(key));
             keys.map(|(key, value)| (key.clone(), value.clone()))
                 .filter(|(_, value)| !value.is_empty())
                 .collect::<Vec<_>>()

@@ -144,7 +144,8 @@ impl BenchmarkRun<'_> {
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut splits = Vec::new();
         for &seed in &request.seeds {
-            let spec = SplitSpec { scheme, division: Division::default(), seed, subset: None };
+            let spec =
+                SplitSpec { scheme, division: Division::default(), seed, subset: None, train_subset: None };
             match Split::new(&dataset.samples, dataset.cell.genes(), spec) {
                 Ok(split) => splits.push(Arc::new(split)),
                 // A screen without query pairs has no pair-disjoint split, whatever the seed.

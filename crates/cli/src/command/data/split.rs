@@ -78,7 +78,7 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
         (Some(folds), Some(fold)) => Division::Fold { folds, fold },
         _ => Division::Shares { val: args.val, test: args.test },
     };
-    let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples };
+    let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples, train_subset: None };
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
         .with_context(|| format!("cannot split {}", args.dir.display()))?;
     if let Some(out) = &args.out {

@@ -12,15 +12,16 @@ use crate::output::{self, ForceArg, OutputKind};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
 use indicatif::ProgressBar;
+use knockout_base::files::Folder;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::{Dataset, Part, Samples, Split};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    BlockShare, Calibration, CandidateSpec, Candidates, Filters, HistogramScale, HitNotes, KeptPredictions,
-    Outcome, Plan, PredictionFolder, PredictionObserver, PredictionSummary, RegimeAccuracy, RunEntry,
-    Scorer as _, write_csv, write_hits,
+    BlockShare, Calibration, CandidateSpec, Candidates, CutOffs, Filters, HistogramScale, HitEvidence,
+    HitNotes, KeptPredictions, Outcome, Plan, PredictionFolder, PredictionObserver, PredictionSummary,
+    RegimeAccuracy, RunEntry, Scorer as _, write_csv, write_hits,
 };
-use knockout_report::lab::{PredictionDocument, hits_page, prediction_page};
+use knockout_report::lab::{PredictionDocument, hits_network, hits_page, hits_workbook, prediction_page};
 use knockout_report::units::count;
 use knockout_sources::lists;
 use knockout_train::checkpoint::Slot;
@@ -82,6 +83,18 @@ pub(crate) struct PredictArgs {
     /// Write predictions.csv besides the Parquet blocks
     #[arg(long)]
     csv: bool,
+    /// Write hits.xlsx: the highest and lowest predictions and the terms they have in common, for Excel
+    #[arg(long)]
+    xlsx: bool,
+    /// Write hits.cyjs: the highest and lowest predictions as a network, for Cytoscape
+    #[arg(long)]
+    cytoscape: bool,
+    /// A negative hit is false if its score is not below this; by default -3 for S-scores and -0.08 for others
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    negative_below: Option<f64>,
+    /// A positive hit is false if its score is not above this; by default 2 for S-scores and 0.08 for others
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    positive_above: Option<f64>,
     /// Write a page of hits: highest and lowest, distributions, and accuracy on the test part
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -190,6 +203,21 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let Some(out) = &args.out else {
         return Err(request_error("name the folder of predictions with --out DIR"));
     };
+    let asked = (args.top.unwrap_or(0) as usize, args.bottom.unwrap_or(0) as usize);
+    // A page or file without hits would be none.
+    let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
+    if hits == (0, 0) && (args.xlsx || args.cytoscape) {
+        return Err(request_error(
+            "--xlsx and --cytoscape write the strongest predictions: add --top K or --bottom K",
+        ));
+    }
+    let cut_offs = [("--negative-below", args.negative_below), ("--positive-above", args.positive_above)];
+    if let Some((name, score)) =
+        cut_offs.iter().find(|(_, score)| score.is_some_and(|score| !score.is_finite()))
+    {
+        let score = score.unwrap_or_default();
+        return Err(request_error(format!("{name} {score} is not a score; give a number such as -0.08")));
+    }
     let opened = OpenRuns::open(&args.runs, args.state, args.data.as_deref())?;
     for run in &opened.runs {
         let RunEntry { folder, model, state, .. } = &run.entry;
@@ -213,9 +241,6 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let scorer = opened.scorer();
     scorer.check_orders(&candidates.orders(), &opened.runs)?;
     note_orders(&candidates.orders(), &opened, ui);
-    let asked = (args.top.unwrap_or(0) as usize, args.bottom.unwrap_or(0) as usize);
-    // A page without hits would be none.
-    let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
     let labels = opened.runs[0].labels();
     let plan = Plan {
         schema: 1,
@@ -266,7 +291,16 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
             let accuracy =
                 if hits == (0, 0) { Vec::new() } else { RegimeAccuracy::of(&opened, &candidates.orders())? };
             let trust = Trust { dataset: &opened.dataset, split: Some(&opened.split), accuracy: &accuracy };
-            let document = finish(&folder, &summary, &trust, args.csv)?;
+            let mut document = finish(&folder, &summary, &trust, args.csv)?;
+            if hits != (0, 0) {
+                let chosen = |usual: CutOffs| CutOffs {
+                    negative: args.negative_below.unwrap_or(usual.negative),
+                    positive: args.positive_above.unwrap_or(usual.positive),
+                };
+                let evidence = HitEvidence::of(&opened, &candidates, &summary.extremes, chosen)?;
+                document = document.with_evidence(evidence);
+                write_hit_files(&mut document, args)?;
+            }
             if let Some(path) = &args.html {
                 let calibration = Calibration::of(&opened, &candidates.orders())?;
                 let page = hits_page(&document, &folder, &summary, &opened, calibration.as_ref());
@@ -276,6 +310,21 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
             Ok(document)
         }
     }
+}
+
+/// Writes the files of hits for other programs.
+fn write_hit_files(document: &mut PredictionDocument, args: &PredictArgs) -> Result<()> {
+    let lists = document.lists();
+    let xlsx = args.xlsx.then(|| hits_workbook(&lists)).transpose()?;
+    let network = args.cytoscape.then(|| hits_network(&document.what, &lists).into_bytes());
+    for (name, bytes) in [("hits.xlsx", xlsx), ("hits.cyjs", network)] {
+        if let Some(bytes) = bytes {
+            let written = Folder::at(&document.out).replace(name, |out| out.write_all(&bytes));
+            written.map_err(|error| error.while_doing(format!("{name} could not be written")))?;
+            document.files.push(document.out.join(name));
+        }
+    }
+    Ok(())
 }
 
 /// Material of the notes on hits.

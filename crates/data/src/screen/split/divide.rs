@@ -146,14 +146,40 @@ fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
     parts
 }
 
+/// Returns the position of each record in the order in which subsets take them.
+fn ranks(keys: &Keys<'_>) -> Vec<u32> {
+    let mut ranks = vec![0_u32; keys.samples.len()];
+    for (index, row) in keys.records_in_order("subset").into_iter().enumerate() {
+        ranks[row as usize] = index as u32;
+    }
+    ranks
+}
+
+/// Keeps the first `wanted` rows of a part.
+fn keep_first(rows: &mut Vec<u32>, wanted: usize, ranks: &[u32]) {
+    rows.sort_unstable_by_key(|&row| ranks[row as usize]);
+    rows.truncate(wanted);
+    rows.sort_unstable();
+}
+
+/// Keeps `wanted` rows of the training part, and the others whole.
+pub(super) fn shrink_train(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Result<()> {
+    let train = &mut parts[Part::Train as usize];
+    if wanted > train.len() {
+        return Err(Error::request(format!(
+            "{wanted} samples to train on were requested, but the training part has {}",
+            train.len()
+        )));
+    }
+    keep_first(train, wanted, &ranks(keys));
+    Ok(())
+}
+
 /// Keeps `wanted` rows, from each part in proportion.
 pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Result<()> {
     let have = keys.samples.len();
     check_subset(wanted, have)?;
-    let mut rank = vec![0_u32; have];
-    for (index, row) in keys.records_in_order("subset").into_iter().enumerate() {
-        rank[row as usize] = index as u32;
-    }
+    let ranks = ranks(keys);
     // Rounded down for val and test (at least one each where there is one); train takes the remainder.
     let mut quota = parts.each_ref().map(|rows| {
         let share = (rows.len() as u128 * wanted as u128 / have.max(1) as u128) as usize;
@@ -161,9 +187,7 @@ pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Resul
     });
     quota[0] = wanted.saturating_sub(quota[1] + quota[2]).min(parts[0].len());
     for (rows, quota) in parts.iter_mut().zip(quota) {
-        rows.sort_unstable_by_key(|&row| rank[row as usize]);
-        rows.truncate(quota);
-        rows.sort_unstable();
+        keep_first(rows, quota, &ranks);
     }
     Ok(())
 }

@@ -94,6 +94,10 @@ pub struct SplitSpec {
     /// Only this many samples, drawn from each part in proportion; all of them when `None`. Smaller subsets are
     /// contained in larger ones, and a subset's test part in the whole test part.
     pub subset: Option<usize>,
+    /// Only this many samples of the training part; the other parts stay whole, as a learning curve needs. Smaller training parts are
+    /// contained in larger ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_subset: Option<usize>,
 }
 
 /// A part of a split.
@@ -136,6 +140,9 @@ impl Split {
         let mut parts = divide::divide(&keys, spec.scheme, spec.division)?;
         if let Some(wanted) = spec.subset {
             divide::shrink(&keys, &mut parts, wanted)?;
+        }
+        if let Some(wanted) = spec.train_subset {
+            divide::shrink_train(&keys, &mut parts, wanted)?;
         }
         for part in Part::ALL {
             if parts[part as usize].is_empty() {

@@ -208,8 +208,9 @@ fn legend(out: &mut String, chart: &Chart, colours: &[&str]) {
         write!(out, "<span style=\"--own:{colour}\"><i></i>{name}").ok();
         // What has come of it so far: where steps are counted, not at the right end of a distribution.
         if chart.counts_whole {
-            let last = series.points.iter().rev().find(|point| point.1.is_finite());
-            write!(out, " <b>{}</b>", last.map_or_else(|| "–".to_owned(), |point| number(point.1))).ok();
+            let mut finite = series.points.iter().map(|point| point.1).filter(|value| value.is_finite());
+            let shown = if chart.has_best { finite.reduce(f64::max) } else { finite.next_back() };
+            write!(out, " <b>{}</b>", shown.map_or_else(|| "–".to_owned(), number)).ok();
         }
         out.push_str("</span>");
     }

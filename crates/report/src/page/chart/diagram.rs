@@ -28,6 +28,18 @@ pub struct DiagramNode {
     pub link: String,
 }
 
+/// Colours of effects below and above zero.
+const EFFECTS: [&str; 2] = ["#c8435f", "#2f9163"];
+
+/// Returns the colour of an effect, red below and green above zero; stronger the closer it is to the largest one.
+pub fn effect_colour(effect: f64, largest: f64) -> String {
+    if largest <= 0.0 {
+        return String::new();
+    }
+    let strength = (100.0 * (0.15 + 0.85 * (effect.abs() / largest).min(1.0).sqrt())).round();
+    format!("color-mix(in srgb, {} {strength}%, var(--track))", EFFECTS[usize::from(effect > 0.0)])
+}
+
 impl Diagram {
     pub(in crate::page) fn draw(&self, out: &mut String) {
         const SIDE: f64 = 440.0;

@@ -8,7 +8,7 @@ mod labels;
 mod scatter;
 mod strip;
 
-pub use diagram::{Diagram, DiagramNode};
+pub use diagram::{Diagram, DiagramNode, effect_colour};
 pub use heat::HeatMap;
 pub use strip::{Strip, StripMark, StripRow};
 
@@ -51,6 +51,8 @@ pub struct Chart {
     pub up: String,
     /// Whether the horizontal axis counts: its ticks are whole numbers.
     pub counts_whole: bool,
+    /// Whether the legend of such a chart has the highest value of each curve instead of the last.
+    pub has_best: bool,
     /// Horizontal scale.
     pub across_scale: Scale,
     /// Vertical scale.

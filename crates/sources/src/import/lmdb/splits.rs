@@ -83,6 +83,7 @@ pub fn read(source: &Source<'_>, rows: &RecordRows, sample_count: usize) -> Resu
         division: Division::Shares { val: share(1), test: share(2) },
         seed: seed_of(&name),
         subset: (count < sample_count).then_some(count),
+        train_subset: None,
     };
     let split = Split::from_rows(spec, parts, sample_count).map_err(|error| source.fail(error))?;
     Ok(IndexSplit { name, split, left_out, moved_to_train })
