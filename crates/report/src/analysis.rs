@@ -5,7 +5,7 @@ use crate::modules;
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell};
 use crate::picture::{self, category_colour};
 use crate::sentence::{
-    answers, autograd_wait, cut_files, launches, limit_word, sourced_finding, sourced_warning,
+    MOST_APART, answers, autograd_wait, cut_files, launches, limit_word, other_findings, sourced_warning,
 };
 use crate::shapes;
 use crate::units::{bytes, count, percent, shortened, time};
@@ -23,7 +23,7 @@ const MAX_ROWS: usize = 64;
 
 /// Renders the analysis as text.
 pub fn analysis_text(analysis: &Analysis) -> String {
-    let mut out = analysis.ranks.iter().map(|file| file_line(file) + "\n").collect::<String>();
+    let mut out: String = file_lines(analysis).iter().flat_map(|line| [line, "\n"]).collect();
     for cut in cut_files(analysis) {
         writeln!(out, "{cut}").ok();
     }
@@ -47,20 +47,21 @@ pub fn analysis_text(analysis: &Analysis) -> String {
         time(analysis.naive_sum_us)
     )
     .ok();
-    out + &page(analysis).sections_to_text()
+    out + &page(analysis, Medium::Text).sections_to_text()
 }
 
 /// Renders the analysis as one HTML file.
 pub fn analysis_html(analysis: &Analysis) -> String {
-    page(analysis).to_html()
+    page(analysis, Medium::Html).to_html()
 }
 
 /// Returns the page of an analysis.
 pub fn analysis_page(analysis: &Analysis) -> Page {
-    page(analysis)
+    page(analysis, Medium::Html)
 }
 
-fn page(analysis: &Analysis) -> Page {
+/// Pictures of large jobs take a gigabyte: a text is made without them.
+fn page(analysis: &Analysis, medium: Medium) -> Page {
     let title = match analysis.files.as_slice() {
         [only] => file_name(only).to_owned(),
         files => format!("{} ranks", files.len()),
@@ -73,8 +74,10 @@ fn page(analysis: &Analysis) -> Page {
     sections.extend(critical(analysis));
     sections.extend(modules::section(analysis));
     sections.extend(shapes::section(analysis));
-    sections.extend(picture::timeline(analysis));
-    sections.extend(picture::flame(analysis, "Flame graph", "flame"));
+    if medium == Medium::Html {
+        sections.extend(picture::timeline(analysis));
+        sections.extend(picture::flame(analysis, "Flame graph", "flame"));
+    }
     sections.extend(operations(analysis));
     sections.extend(python(analysis));
     sections.extend(analysis.ranks.iter().filter_map(|file| device(analysis, file)));
@@ -83,14 +86,14 @@ fn page(analysis: &Analysis) -> Page {
     sections.extend(memory(analysis));
     Page {
         title,
-        subtitle: analysis.ranks.iter().map(file_line).collect::<Vec<_>>().join(" · "),
+        subtitle: file_lines(analysis).join(" · "),
         made_by: "knockout trace".to_owned(),
         footnote: "Self time counts every instant of a thread or stream once.".to_owned(),
         facts: facts(analysis),
         findings: cut_files(analysis)
             .into_iter()
             .chain(answers(analysis))
-            .chain(analysis.findings.iter().map(sourced_finding))
+            .chain(other_findings(analysis))
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
@@ -102,6 +105,17 @@ fn page(analysis: &Analysis) -> Page {
 /// Returns the last component of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Returns a line for each file; of a large job for the first and the last.
+fn file_lines(analysis: &Analysis) -> Vec<String> {
+    match &analysis.ranks[..] {
+        [first, .., last] if analysis.ranks.len() > MOST_APART => {
+            let others = format!("… {} more", analysis.ranks.len() - 2);
+            vec![file_line(first), others, file_line(last)]
+        }
+        files => files.iter().map(file_line).collect(),
+    }
 }
 
 fn file_line(file: &FileFindings) -> String {
@@ -135,11 +149,8 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
 
 fn findings(analysis: &Analysis) -> Section {
     let section = Section::new("findings", "Findings");
-    if analysis.findings.is_empty() {
-        section.with("nothing else stands out")
-    } else {
-        section.with(analysis.findings.iter().map(sourced_finding).collect::<Vec<_>>())
-    }
+    let others = other_findings(analysis);
+    if others.is_empty() { section.with("nothing else stands out") } else { section.with(others) }
 }
 
 /// A cell with a time to sort by.
@@ -260,7 +271,12 @@ fn steps(analysis: &Analysis) -> Option<Section> {
         Column::text("device time launched").wide_only(),
     ];
     let table = Table::new(columns).id("step-table").with_rows(longest.iter().map(|step| {
-        let mark = if step.slow { "slow" } else { "" };
+        let mark = match (step.slow, step.is_cut) {
+            (true, true) => "slow, cut",
+            (true, false) => "slow",
+            (false, true) => "cut",
+            (false, false) => "",
+        };
         [
             TableCell::from(&step.name[..]),
             time_cell(step.us),
@@ -280,6 +296,12 @@ fn steps(analysis: &Analysis) -> Option<Section> {
         .with(table);
     if left > 0 {
         section = section.with(format!("and {left} shorter ones"));
+    }
+    for step in longest.iter().filter(|step| step.is_cut) {
+        section = section.with(format!(
+            "cut: annotations of {} were cut by the start or end of the recording, so its time by phase is incomplete",
+            step.name
+        ));
     }
     Some(section)
 }

@@ -119,13 +119,13 @@ fn label(analysis: &Analysis, file: &FileFindings, lane: &str) -> String {
 /// Returns the section of the timeline.
 pub(crate) fn timeline(analysis: &Analysis) -> Option<Section> {
     let categories = Categories::of(analysis);
-    let room = (MAX_LANES / analysis.ranks.len().max(1)).max(2);
+    let room = (MAX_LANES / analysis.ranks.len().max(1)).max(1);
     let mut lanes = Vec::new();
     let (mut total, mut left_out) = (0.0_f64, 0);
     for file in analysis.ranks.iter().filter(|file| !file.picture.timelines.is_empty()) {
         let picture = &file.picture;
         total = total.max(picture.bin_us * picture.bins as f64);
-        left_out += picture.lanes_left_out;
+        left_out += picture.lanes_left_out + picture.timelines.len().saturating_sub(room);
         for lane in picture.timelines.iter().take(room) {
             let parts = |parts: &[(u8, u16)]| -> BTreeMap<String, u16> {
                 let known = parts.iter().filter(|(_, part)| *part > 0);

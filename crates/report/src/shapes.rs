@@ -10,6 +10,8 @@ const HTML_ROWS: usize = 40;
 const MOST_ROWS: usize = 1000;
 /// Points of the plot: the operators that take longest.
 const MOST_POINTS: usize = 10;
+/// Columns of a kernel's name; the document has it whole.
+const KERNEL_WIDTH: usize = 80;
 /// Columns of the sizes of an operator's inputs.
 const DIMS_WIDTH: usize = 44;
 
@@ -33,7 +35,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
         (Column::number("bytes/s"), true),
         (Column::number("of peak"), has_roof),
         (Column::text("limit"), has_roof),
-        (Column::text("longest kernel").wide_only(), shapes.has_device),
+        (Column::name("longest kernel").wide_only(), shapes.has_device),
     ];
     let shown = columns.iter().map(|(_, is_shown)| *is_shown).collect::<Vec<_>>();
     let columns = columns.into_iter().filter(|(_, is_shown)| *is_shown).map(|(column, _)| column);
@@ -76,7 +78,9 @@ fn cells(row: &ShapeRow, has_device: bool, total: f64) -> Vec<TableCell> {
         rate(row.bytes_per_s),
         row.roof.map_or_else(dash, |roof| TableCell::number(percent(roof.share), roof.share)),
         row.roof.map_or_else(dash, |roof| TableCell::from(limit_name(roof.limit))),
-        row.kernels.first().map_or_else(dash, |kernel| TableCell::from(&kernel.name[..])),
+        row.kernels
+            .first()
+            .map_or_else(dash, |kernel| TableCell::from(shortened(&kernel.name, KERNEL_WIDTH))),
     ]
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
     // Without a device all time is the host's, so the cause is its largest phase. Communication is a cause of its own.
     if let (Limit::Operations, Some((name, phase))) = (limit, &names.largest) {
         cause = *phase;
-        if is_communication(file, name) {
+        if file.is_communication(name) {
             (limit, cause) = (Limit::Communication, share(times.all.communication_us, total_us));
             names = Naming { file, times, total_us, cause }.names(limit);
         }
@@ -165,12 +165,6 @@ pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
         waits_for: None,
         parts: times.all,
     }
-}
-
-/// Whether a category of this name is communication.
-fn is_communication(file: &FileSums<'_>, name: &str) -> bool {
-    let mut categories = file.rules.categories().iter();
-    categories.any(|category| category.role == Role::Communication && category.name == name)
 }
 
 /// Whether device work only waits, by its name.

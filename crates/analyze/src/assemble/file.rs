@@ -85,6 +85,7 @@ fn findings(label: &str, mut file: FileSums<'_>) -> FileFindings {
         picture: picture::picture(file),
         first_step: first_step(file),
     };
+    steps::mark_cut(file, &mut findings.steps);
     findings.step_summary = StepSummary::of(&mut findings.steps);
     findings.module_tree = module_tree([&findings.module_tree], findings.shared_us());
     findings.warnings = warnings::of_file(file, &findings);

@@ -3,8 +3,8 @@
 use crate::attribute::FileSums;
 use crate::attribute::steps::ProfilerStep;
 use crate::collect::id::StepId;
-use crate::findings::{StepFindings, StepSpan, TimeParts, TimeShare, shares};
-use knockout_base::stats::{share, us};
+use crate::findings::{Limit, StepFindings, StepSpan, TimeParts, TimeShare, shares};
+use knockout_base::stats::{median, share, us};
 use std::collections::BTreeMap;
 
 pub(crate) fn spans(file: &FileSums<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan> {
@@ -20,7 +20,6 @@ pub(crate) fn spans(file: &FileSums<'_>, steps: &[ProfilerStep]) -> Vec<StepSpan
 
 /// Returns the findings of all steps; `times` has the parts of each.
 pub(crate) fn steps(file: &FileSums<'_>, times: &[TimeParts]) -> Vec<StepFindings> {
-    let has_device = file.has_device();
     let categories = file.rules.categories().len();
     let row = |sums: &[i64], index: usize| -> Vec<(String, f64)> {
         let cells = sums.get(index * categories..(index + 1) * categories).unwrap_or_default();
@@ -36,16 +35,45 @@ pub(crate) fn steps(file: &FileSums<'_>, times: &[TimeParts]) -> Vec<StepFinding
             let time = times.get(index).copied().unwrap_or_default();
             StepFindings {
                 parts: time,
-                limit: time.limit(has_device).0,
+                limit: limit(file, &time, &host),
                 host: shares(host, whole),
                 device: device_shares(row(&file.steps.device, index), span.us),
                 name: span.name,
                 us: span.us,
                 start_us: span.start_us,
                 slow: false,
+                is_cut: false,
             }
         })
         .collect()
+}
+
+/// Returns the cause that takes most of a step. Without a device all time is the host's, and communication is the cause where no
+/// category of host time is longer.
+fn limit(file: &FileSums<'_>, time: &TimeParts, host: &[(String, f64)]) -> Limit {
+    let (limit, ..) = time.limit(file.has_device());
+    let is_other = |row: &&(String, f64)| !file.is_communication(&row.0);
+    let longest = host.iter().filter(is_other).map(|(_, us)| *us).fold(0.0, f64::max);
+    let communicates = time.communication_us > 0.0 && time.communication_us >= longest;
+    if limit == Limit::Operations && communicates { Limit::Communication } else { limit }
+}
+
+/// A step has been cut if this share of it is operators outside any phase, and so many times that of the median step.
+const CUT: f64 = 0.10;
+const CUT_FACTOR: f64 = 4.0;
+
+/// Marks the first and the last step where they lack spans around their operators that the other steps have.
+pub(crate) fn mark_cut(file: &FileSums<'_>, steps: &mut [StepFindings]) {
+    let Some(outside) = file.rules.outside_phases() else { return };
+    let share_outside = |step: &StepFindings| {
+        let own = step.host.iter().find(|row| row.name == outside);
+        share(own.map_or(0.0, |row| row.us), step.us)
+    };
+    let shares: Vec<f64> = steps.iter().map(share_outside).collect();
+    let ([first, _, .., last], Some(usual)) = (steps, median(&shares)) else { return };
+    for step in [first, last] {
+        step.is_cut = share_outside(step) > CUT.max(CUT_FACTOR * usual);
+    }
 }
 
 fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<TimeShare> {

@@ -1,9 +1,8 @@
 //! The warnings about one file.
 
 use crate::attribute::FileSums;
+use crate::findings::FileFindings;
 use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
-use crate::findings::{FileFindings, StepFindings};
-use knockout_base::stats::{median, share};
 use knockout_trace::{CONVERTED, Document};
 use std::collections::BTreeMap;
 
@@ -25,27 +24,9 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
     out.extend(findings.conditions.get(CONVERT).cloned().map(TraceWarning::Converted));
     let merged = overlapping_steps(findings);
     out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
-    out.extend(cut_steps(file, findings));
+    let cut = findings.steps.iter().filter(|step| step.is_cut);
+    out.extend(cut.map(|step| TraceWarning::StepCut(step.name.clone())));
     out
-}
-
-/// A step has been cut if this share of it is operators outside any phase, and so many times that of the median step.
-const CUT: f64 = 0.10;
-const CUT_FACTOR: f64 = 4.0;
-
-/// Names the first and the last step where they lack spans around their operators that the other steps have.
-fn cut_steps(file: &FileSums<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
-    let Some(outside) = file.rules.outside_phases() else { return Vec::new() };
-    let share_outside = |step: &StepFindings| {
-        let own = step.host.iter().find(|row| row.name == outside);
-        share(own.map_or(0.0, |row| row.us), step.us)
-    };
-    let shares: Vec<f64> = findings.steps.iter().map(share_outside).collect();
-    let ([first, _, .., last], Some(usual)) = (&findings.steps[..], median(&shares)) else {
-        return Vec::new();
-    };
-    let is_cut = |step: &&StepFindings| share_outside(step) > CUT.max(CUT_FACTOR * usual);
-    [first, last].into_iter().filter(is_cut).map(|step| TraceWarning::StepCut(step.name.clone())).collect()
 }
 
 /// The condition that records how a trace was made smaller.

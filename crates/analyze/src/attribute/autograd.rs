@@ -26,6 +26,12 @@ impl Stretches {
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
+
+    /// Ends the lane.
+    pub(crate) fn finish(mut self) -> Self {
+        self.kept.shrink_to_fit();
+        self
+    }
 }
 
 /// Collectives on the host's own threads for them, by end.

@@ -194,6 +194,12 @@ impl<'a> FileSums<'a> {
         self.rules.categories().get(category.index()).map_or("", |category| category.name.as_str())
     }
 
+    /// Whether a category of this name is communication.
+    pub(crate) fn is_communication(&self, name: &str) -> bool {
+        let mut categories = self.rules.categories().iter();
+        categories.any(|category| category.role == Role::Communication && category.name == name)
+    }
+
     /// Whether there are device events.
     pub(crate) fn has_device(&self) -> bool {
         self.device.exact.by_type.iter().any(|(events, _)| *events > 0)

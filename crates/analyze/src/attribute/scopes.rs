@@ -118,10 +118,17 @@ impl Autograd {
 
     fn leave_until(&mut self, time: i64) {
         while let Some(open) = self.open.pop_if(|open| open.end <= time) {
-            match open.sequence {
+            let (sequence, scope) = (open.sequence, open.scope);
+            // The span of the engine and the function inside it have one number.
+            let is_same = |last: &&mut FunctionTime| Some(last.sequence) == sequence && last.scope == scope;
+            if let Some(last) = self.functions.last_mut().filter(is_same) {
+                last.nanos += open.nanos;
+                continue;
+            }
+            match sequence {
                 Some(_) if self.functions.len() >= MOST => self.is_full = true,
                 Some(sequence) => {
-                    self.functions.push(FunctionTime { sequence, scope: open.scope, nanos: open.nanos });
+                    self.functions.push(FunctionTime { sequence, scope, nanos: open.nanos });
                 }
                 None => {}
             }
@@ -150,6 +157,9 @@ impl Autograd {
         }
         // Stable, so that the last operator of a number stays the last.
         self.forward.sort_by_key(|&(sequence, _)| sequence);
+        self.forward.shrink_to_fit();
+        self.functions.shrink_to_fit();
+        self.waits.shrink_to_fit();
         self
     }
 

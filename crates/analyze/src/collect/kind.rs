@@ -4,7 +4,7 @@
 
 use crate::collect::id::KindId;
 use crate::collect::rules::{EventOrigin, KindCategories, Role, Rules};
-use knockout_trace::{Symbol, Symbols};
+use knockout_trace::{FOREGROUND, Symbol, Symbols};
 use std::collections::HashMap;
 
 /// Calls whose device work is in HTA's launch statistics.
@@ -115,7 +115,7 @@ impl Kind {
     pub(crate) const EVENT_RECORD: u16 = 8192;
     /// A call of a module.
     pub(crate) const MODULE: u16 = 16384;
-    /// A call of a module, or an annotation of the program other than a step.
+    /// A call of a module, or an annotation of the program other than a step, such as every span of this program's own recorder.
     pub(crate) const SCOPE: u16 = 32768;
 
     #[inline]
@@ -158,7 +158,8 @@ impl Kind {
         set(Self::EVENT_RECORD, is_call && text.contains("EventRecord"));
         let is_module = MODULES.iter().any(|start| text.starts_with(start));
         set(Self::MODULE, is_module);
-        set(Self::SCOPE, is_module || (lower == "user_annotation" && !text.starts_with("ProfilerStep")));
+        let is_annotation = cat == FOREGROUND || lower == "user_annotation";
+        set(Self::SCOPE, is_module || (is_annotation && !text.starts_with("ProfilerStep")));
         let launch = if LAUNCH_STATS.contains(&text) {
             LaunchKind::Stats
         } else if LAUNCH_QUEUE.contains(&text) {

@@ -47,6 +47,13 @@ pub enum Limit {
     Nothing,
 }
 
+impl Limit {
+    /// Whether the cause is a rank that arrives last in collectives: at least half of the communication is waiting for it.
+    pub(crate) fn is_straggler(self, parts: &TimeParts, wait_us: f64) -> bool {
+        self == Self::Communication && wait_us >= MOSTLY_WAITING * parts.communication_us
+    }
+}
+
 /// Confidence of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -173,7 +180,7 @@ impl Bound {
     /// Replaces communication as the cause if at least half of it is waiting for another rank to arrive: `wait_us` over `steps` steps.
     pub(crate) fn wait_for(&mut self, source: &FindingSource, wait_us: f64, steps: usize) {
         let wait_us = wait_us.min(self.parts.communication_us);
-        if self.limit != Limit::Communication || wait_us < MOSTLY_WAITING * self.parts.communication_us {
+        if !self.limit.is_straggler(&self.parts, wait_us) {
             return;
         }
         self.limit = Limit::Straggler;

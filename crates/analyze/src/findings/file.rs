@@ -356,6 +356,8 @@ pub struct StepFindings {
     pub limit: Limit,
     /// Among the slowest: longer than the median by more than the spread explains.
     pub slow: bool,
+    /// The recording began or ended inside of spans of the step, so these are missing and its phases are incomplete.
+    pub is_cut: bool,
 }
 
 /// All steps together.

@@ -243,4 +243,6 @@ fn waits_in_two_collectives_at_once_count_once() {
     let bound = &analysis.ranks[0].bound;
     assert_eq!((bound.limit, bound.parts.communication_us), (Limit::Straggler, 240_000.0));
     assert_eq!((bound.share, bound.gain_us), (200.0 / 360.0, 50_000.0));
+    let limits = |rank: usize| analysis.ranks[rank].steps.iter().map(|step| step.limit).collect::<Vec<_>>();
+    assert_eq!(limits(0), [Limit::Straggler; 4]);
 }

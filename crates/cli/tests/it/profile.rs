@@ -55,9 +55,45 @@ fn the_page_has_the_figures_and_spans_of_the_run() {
     assert_eq!(steps["steps"].as_array().unwrap().len(), 4);
     assert_eq!(texts(&steps["categories"], "name"), texts(&profile["phases"], "name"));
     let flame = picture("flame");
-    for name in ["steps", "backward", "forward/sage1"] {
+    for name in ["steps", "backward", "forward/network.string12_0_coexpression.sage1"] {
         assert!(flame["names"].as_array().unwrap().iter().any(|have| have == name), "{name}: {flame}");
     }
+}
+
+#[test]
+fn spans_name_the_layer_the_network_and_the_term_of_the_loss() {
+    let home = Home::with_tiny();
+    home.ok("profile tiny --model hetero --steps 2 --batch 64 --out a -q model.layers=2 model.loss=mle_wass_supcr \
+             model.mle_wass_supcr.lambda_supcr=0.1");
+    let found = home.json("trace analyze a/trace.json.gz --json");
+    let modules = found["modules"].as_array().unwrap();
+    let calls = |name: &str| {
+        let row = modules.iter().find(|row| row["name"] == name);
+        row.unwrap_or_else(|| panic!("no {name}: {:?}", texts(&found["modules"], "name")))["calls"].as_u64()
+    };
+    for layer in 1..=2 {
+        for network in ["physical", "regulatory", "string12_0_coexpression"] {
+            for phase in ["forward", "backward"] {
+                let name = format!("{phase}/layer{layer}.network.{network}.gin");
+                assert_eq!(calls(&name), Some(2), "{name}: once a step");
+            }
+        }
+    }
+    for name in ["forward/layer2.aggregate", "loss/mse_loss", "loss/wasserstein_loss", "loss/supcr_loss"] {
+        assert_eq!(calls(name), Some(2), "{name}");
+    }
+    let tree = found["module_tree"].as_array().unwrap();
+    let term = tree.iter().find(|row| row["name"] == "loss/mse_loss").unwrap();
+    let around = &tree[term["parent"].as_u64().unwrap() as usize];
+    assert_eq!(around["name"], "loss/mle_wass_supcr");
+
+    home.ok("trace convert a/trace.json.gz plain.json -q");
+    let plain: Value = serde_json::from_str(&home.read("plain.json")).unwrap();
+    let spans = plain["traceEvents"].as_array().unwrap();
+    let gin = spans.iter().find(|span| span["name"] == "forward/layer1.network.physical.gin").unwrap();
+    // The rows of the wild type, then those that the deletions of the samples change.
+    let sizes = &gin["args"]["Output Dims"][0];
+    assert!(sizes[0].as_u64() > Some(200) && sizes[1] == 64, "{gin}");
 }
 
 #[test]

@@ -244,22 +244,45 @@ fn a_damaged_trace_in_a_folder_is_named() {
     assert!(!strict.stderr.contains("2 JSON files"), "{}", strict.stderr);
 }
 
-#[test]
-fn a_job_whose_ranks_wait_for_one_of_them_is_answered_by_that_rank() {
-    let home = Home::empty();
-    for rank in [0, 1] {
+/// Writes the traces of ranks that wait in collectives for the last one, for half of each step.
+fn write_ranks(home: &Home, ranks: u32) -> String {
+    for rank in 0..ranks {
         let step = |step: u32| {
             let start = 1000 * step;
-            let arrival = start + if rank == 0 { 100 } else { 600 };
+            let arrival = start + if rank + 1 < ranks { 100 } else { 600 };
             [
                 event("user_annotation", &format!("ProfilerStep#{step}"), 1, start, 1000),
                 event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 7, arrival, start + 700 - arrival),
             ]
         };
         let events: Vec<String> = (0..4).flat_map(step).collect();
-        home.write(&format!("rank{rank}.json"), trace(Some((rank, 2)), &events));
+        home.write(&format!("rank{rank}.json"), trace(Some((rank, ranks)), &events));
     }
-    let text = home.ok("trace analyze rank0.json rank1.json").stdout;
+    (0..ranks).fold(String::new(), |files, rank| format!("{files} rank{rank}.json"))
+}
+
+#[test]
+fn a_job_whose_ranks_wait_for_one_of_them_is_answered_by_that_rank() {
+    let home = Home::empty();
+    let files = write_ranks(&home, 2);
+    let text = home.ok(&format!("trace analyze{files}")).stdout;
     let job = text.find("the job: rank 1 arrives last in 4 of 4 collectives");
     assert!(job.is_some_and(|job| Some(job) < text.find("rank 0: a step is bound by")), "{text}");
+    assert_eq!(text.matches("rank 1 arrives last").count(), 1, "{text}");
+}
+
+#[test]
+fn ranks_of_a_large_job_are_grouped_by_what_bounds_them() {
+    let home = Home::empty();
+    let files = write_ranks(&home, 12);
+    let text = home.ok(&format!("trace analyze{files}")).stdout;
+    for line in [
+        "rank0.json, rank 0 of 12\n… 10 more\nrank11.json, rank 11 of 12\n",
+        "ranks 0 to 10 (11 ranks): a step is bound by waiting for rank 11, for 50.0 % of it; removing that would save at most 500.000 µs\n",
+        "rank 11: a step is bound by",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    let document = home.json(&format!("trace analyze{files} --json"));
+    assert_eq!(document["bound"].as_array().unwrap().len(), 12);
 }

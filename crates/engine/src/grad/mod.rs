@@ -14,5 +14,5 @@ pub use adamw::{AdamW, AdamWConfig, Moments, clip_factor};
 pub use check::{Mismatch, evaluate_loss, gradient_check};
 pub use gradients::Gradients;
 pub use parameters::{Parameter, Parameters};
-pub use tape::{BackwardStep, Observer, Pass, Tape, Values};
+pub use tape::{BackwardStep, ObservedOperation, Observer, OutputShape, Pass, Tape, Values};
 pub use var::Var;

@@ -11,6 +11,8 @@
 use crate::grad::var::{Var, VarSource};
 use crate::grad::{Gradients, Parameters};
 use crate::kernel::{Buffer, Pool, Real};
+use std::fmt;
+use std::sync::Arc;
 
 /// Direction of a pass over the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +23,54 @@ pub enum Pass {
     Backward,
 }
 
-/// Receives the begin and end of every operation: a profiler.
-pub trait Observer {
+/// Shape of an operation's output: rows and columns, or a number of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputShape {
+    sizes: [usize; 2],
+    dimensions: usize,
+}
+
+impl OutputShape {
+    /// Returns the number of values.
+    pub fn count(self) -> usize {
+        self.sizes[0] * self.sizes[1]
+    }
+
+    /// Returns the size of each dimension.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes[..self.dimensions]
+    }
+}
+
+impl From<usize> for OutputShape {
+    fn from(count: usize) -> Self {
+        Self { sizes: [count, 1], dimensions: 1 }
+    }
+}
+
+impl From<[usize; 2]> for OutputShape {
+    fn from(sizes: [usize; 2]) -> Self {
+        Self { sizes, dimensions: 2 }
+    }
+}
+
+/// An operation as an observer receives it.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservedOperation<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// The part of the model that it belongs to, named as its parameters are: `layer1.network.physical`.
+    pub part: Option<&'a Arc<str>>,
+    /// Shape of its output; `None` inside of an operation.
+    pub shape: Option<OutputShape>,
+}
+
+/// Receives the begin and end of every operation: a profiler. Operations are nested.
+pub trait Observer: fmt::Debug {
     /// Called before an operation runs.
-    fn begin(&self, pass: Pass, operation: &'static str);
-    /// Called after an operation has run.
-    fn end(&self, pass: Pass, operation: &'static str);
+    fn begin(&self, pass: Pass, operation: ObservedOperation<'_>);
+    /// Called after the operation that began last has run.
+    fn end(&self);
 }
 
 /// Read access to the values on a tape.
@@ -67,7 +111,15 @@ type Backward<'a, T> = Box<dyn FnOnce(BackwardStep<'_, T>, &mut Gradients<T>) + 
 
 struct TapeOperation<'a, T: Real> {
     name: &'static str,
+    part: Option<Arc<str>>,
+    shape: OutputShape,
     backward: Backward<'a, T>,
+}
+
+impl<T: Real> TapeOperation<'_, T> {
+    fn observed(&self) -> ObservedOperation<'_> {
+        ObservedOperation { name: self.name, part: self.part.as_ref(), shape: Some(self.shape) }
+    }
 }
 
 /// A record of one forward pass.
@@ -76,12 +128,14 @@ pub struct Tape<'a, T: Real> {
     outputs: Vec<Buffer<T>>,
     operations: Vec<TapeOperation<'a, T>>,
     observer: Option<&'a dyn Observer>,
+    /// The part of the model whose operations are being recorded, where they are observed.
+    part: Option<Arc<str>>,
 }
 
 impl<'a, T: Real> Tape<'a, T> {
     /// Creates an empty tape over a model's parameters.
     pub fn new(parameters: &'a Parameters<T>) -> Self {
-        Self { parameters, outputs: Vec::new(), operations: Vec::new(), observer: None }
+        Self { parameters, outputs: Vec::new(), operations: Vec::new(), observer: None, part: None }
     }
 
     /// Reports every operation to an observer.
@@ -89,6 +143,23 @@ impl<'a, T: Real> Tape<'a, T> {
     pub fn observed(mut self, observer: Option<&'a dyn Observer>) -> Self {
         self.observer = observer;
         self
+    }
+
+    /// Returns the observer, which also receives what runs inside of an operation.
+    pub fn observer(&self) -> Option<&'a dyn Observer> {
+        self.observer
+    }
+
+    /// Records the operations of a part of the model: observers receive its name with each of them. Of nested parts, the
+    /// innermost counts.
+    pub fn inside<R>(&mut self, part: &Arc<str>, record: impl FnOnce(&mut Self) -> R) -> R {
+        if self.observer.is_none() {
+            return record(self);
+        }
+        let around = self.part.replace(Arc::clone(part));
+        let recorded = record(self);
+        self.part = around;
+        recorded
     }
 
     /// Returns the values of all variables so far.
@@ -106,29 +177,32 @@ impl<'a, T: Real> Tape<'a, T> {
         self.value(var)[0]
     }
 
-    /// Computes `len` values and records their backward function.
+    /// Computes the values of an output of this shape and records their backward function.
     ///
     /// `forward` must write every value of its output; what it returns is saved for `backward`.
     pub fn op<S: 'a>(
         &mut self,
         name: &'static str,
-        len: usize,
+        shape: impl Into<OutputShape>,
         forward: impl FnOnce(Values<'_, T>, &mut [T]) -> S,
         backward: impl FnOnce(BackwardStep<'_, T>, S, &mut Gradients<T>) + 'a,
     ) -> Var {
-        let mut output = self.parameters.pool().scratch(len);
+        let shape = shape.into();
+        let mut output = self.parameters.pool().scratch(shape.count());
         if let Some(observer) = self.observer {
-            observer.begin(Pass::Forward, name);
+            let operation = ObservedOperation { name, part: self.part.as_ref(), shape: Some(shape) };
+            observer.begin(Pass::Forward, operation);
         }
         let saved = forward(self.values(), &mut output);
         if let Some(observer) = self.observer {
-            observer.end(Pass::Forward, name);
+            observer.end();
         }
         self.outputs.push(output);
         let backward = Box::new(move |step: BackwardStep<'_, T>, gradients: &mut Gradients<T>| {
             backward(step, saved, gradients);
         });
-        self.operations.push(TapeOperation { name, backward });
+        let part = self.part.clone();
+        self.operations.push(TapeOperation { name, part, shape, backward });
         Var::value(self.outputs.len() - 1)
     }
 
@@ -159,14 +233,14 @@ impl<'a, T: Real> Tape<'a, T> {
             let Some(mut gradient) = gradients.values.pop().flatten() else { continue };
             let output = &self.outputs[self.operations.len()];
             if let Some(observer) = self.observer {
-                observer.begin(Pass::Backward, operation.name);
+                observer.begin(Pass::Backward, operation.observed());
             }
             (operation.backward)(
                 BackwardStep { values: self.values(), output, gradient: &mut gradient },
                 gradients,
             );
             if let Some(observer) = self.observer {
-                observer.end(Pass::Backward, operation.name);
+                observer.end();
             }
         }
     }
@@ -227,6 +301,50 @@ mod tests {
         tape.backward_from(&[(Var::value(0), &[30.0, 30.0])], &mut seeded);
         assert_eq!(whole.parameter(0), seeded.parameter(0));
         assert_eq!(whole.parameter(1), seeded.parameter(1));
+    }
+
+    /// Writes down what it receives.
+    #[derive(Debug, Default)]
+    struct Log(std::cell::RefCell<Vec<String>>);
+
+    impl Observer for Log {
+        fn begin(&self, pass: Pass, operation: ObservedOperation<'_>) {
+            let part = operation.part.map_or("-", |part| part);
+            let sizes = operation.shape.map(|shape| shape.sizes().to_vec());
+            self.0.borrow_mut().push(format!("{pass:?} {part} {} {sizes:?}", operation.name));
+        }
+
+        fn end(&self) {
+            self.0.borrow_mut().push("end".to_owned());
+        }
+    }
+
+    #[test]
+    fn observers_receive_the_innermost_part_and_the_shape() {
+        let parameters = Parameters::<f64>::new(&Pool::new());
+        let log = Log::default();
+        let mut tape = Tape::new(&parameters).observed(Some(&log));
+        let [layer, network] = ["layer", "layer.network"].map(Arc::<str>::from);
+        let constant = |tape: &mut Tape<'_, f64>, name| {
+            tape.op(name, [2, 3], |_, out| out.fill(1.0), |_, (), _| {});
+        };
+        tape.inside(&layer, |tape| {
+            tape.inside(&network, |tape| constant(tape, "inner"));
+            constant(tape, "outer");
+        });
+        let loss = tape.op("sum", 1, |_, out| out[0] = 1.0, |_, (), _| {});
+        tape.backward(loss, &mut Gradients::zeros(&parameters));
+        let expected = [
+            "Forward layer.network inner Some([2, 3])",
+            "end",
+            "Forward layer outer Some([2, 3])",
+            "end",
+            "Forward - sum Some([1])",
+            "end",
+            "Backward - sum Some([1])",
+            "end",
+        ];
+        assert_eq!(*log.0.borrow(), expected);
     }
 
     #[test]

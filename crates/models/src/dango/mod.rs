@@ -24,6 +24,7 @@ use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
+use std::sync::Arc;
 
 /// One network that DANGO reads.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct DangoNetwork {
 }
 
 struct NetworkLayers<T> {
+    /// Name of the network's part of the model, under which its operations are observed.
+    part: Arc<str>,
     network: DangoNetwork,
     target: DistinctEdges,
     mean_weight: Vec<T>,
@@ -124,6 +127,7 @@ impl<T: Scalar> Dango<T> {
                 assert_eq!(network.graph.row_count(), rows, "network {:?}", network.name);
                 let name = |part: &str| format!("network.{}.{part}", network.name);
                 NetworkLayers {
+                    part: format!("network.{}", network.name).into(),
                     sage1: Sage::new(
                         &mut parameters,
                         &name("sage1"),
@@ -197,8 +201,10 @@ impl<T: Scalar> Dango<T> {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for layers in &self.networks {
             let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
-            let h1 = layers.sage1.forward(tape, "sage1", x, graph, weight);
-            let h2 = layers.sage2.forward(tape, "sage2", h1, graph, weight);
+            let (h1, h2) = tape.inside(&layers.part, |tape| {
+                let h1 = layers.sage1.forward(tape, "sage1", x, graph, weight);
+                (h1, layers.sage2.forward(tape, "sage2", h1, graph, weight))
+            });
             first.push(h1);
             second.push(h2);
         }
@@ -229,7 +235,11 @@ impl<T: Scalar> Dango<T> {
     fn reconstruction<'a>(&'a self, tape: &mut Tape<'a, T>, embeddings: &[Var], alpha: f64) -> Vec<Var> {
         let layers = self.networks.iter().zip(embeddings).filter(|_| alpha != 0.0);
         layers
-            .map(|(layers, &h)| layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda))
+            .map(|(layers, &h)| {
+                tape.inside(&layers.part, |tape| {
+                    layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda)
+                })
+            })
             .collect()
     }
 

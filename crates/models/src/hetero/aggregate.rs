@@ -161,7 +161,7 @@ fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, widt
     let vars = g.clone();
     tape.op(
         "aggregate",
-        plan.output.rows() * width,
+        [plan.output.rows(), width],
         |values, out| {
             let indexed_rows = indexed_rows(values, &vars, &plan_forward);
             out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, out)| {
@@ -251,7 +251,7 @@ fn cross<T: Scalar>(
     let (wanted, mut weights) = (weights, None);
     let rows = tape.op(
         "aggregate",
-        plan.output.rows() * width,
+        [plan.output.rows(), width],
         |values, out| {
             weights = wanted.buffer(plan_forward.output.rows() * networks * networks);
             let task = task(values, (vectors, linears, heads));
@@ -308,7 +308,7 @@ fn pairwise<T: Scalar>(
     let (wanted, mut weights) = (weights, None);
     let rows = tape.op(
         "aggregate",
-        plan.output.rows() * width,
+        [plan.output.rows(), width],
         |values, out| {
             let task = task(values, networks, (pairs, score, activation), dropout);
             weights = wanted.buffer(plan_forward.output.rows() * task.options());

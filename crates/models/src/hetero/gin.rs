@@ -71,7 +71,7 @@ impl Gin {
         let width = inputs / graphs.len();
         let g = tape.op(
             "gin",
-            (genes + rows) * self.mlp.outputs(),
+            [genes + rows, self.mlp.outputs()],
             |values, out| {
                 let self_weight = T::ONE + values.of(self.eps)[0];
                 let sums = propagation.forward(values.of(x), self_weight, width, values.pool());

@@ -84,6 +84,8 @@ impl Route {
     }
 }
 
+/// Names of the operations before the first layer.
+const PRE: [&str; 2] = ["pre.linear1", "pre.linear2"];
 /// Name of the metabolism among the networks of a layer.
 const METABOLISM: &str = "metabolism";
 
@@ -191,7 +193,11 @@ pub struct HeteroParts {
 const REFERENCE_GENE_DEVIATION: f64 = 0.02;
 
 struct HeteroLayer {
+    /// Name of the layer, under which its operations are observed.
+    part: Arc<str>,
     networks: Vec<Gin>,
+    /// Names of the networks in the layer, the metabolism last.
+    network_parts: Vec<Arc<str>>,
     metabolism: Option<Metabolic>,
     aggregate: Aggregate,
 }
@@ -294,6 +300,8 @@ impl<T: Scalar> Hetero<T> {
         let mut widths = vec![options.gin_hidden; options.gin_linears + 1];
         (widths[0], widths[options.gin_linears]) = (width, width);
         let layers = (1..=options.layers).map(|layer| HeteroLayer {
+            part: format!("layer{layer}").into(),
+            network_parts: names.iter().map(|name| format!("layer{layer}.network.{name}").into()).collect(),
             networks: networks
                 .iter()
                 .map(|network| {
@@ -408,9 +416,9 @@ impl<T: Scalar> Hetero<T> {
             metabolism.map(|graph| Arc::new(MetabolicCells::new(graph, route, sets, input.graphs)));
         let activation = self.options.activation;
         let mut x = self.rows.forward(tape);
-        for (at, layer) in self.pre.iter().enumerate() {
+        for (at, (layer, name)) in self.pre.iter().zip(PRE).enumerate() {
             let dropout = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
-            x = layer.forward(tape, "pre", x, dropout.as_ref());
+            x = layer.forward(tape, name, x, dropout.as_ref());
             if matches!(self.pre_norm, Norm::Graph(_)) {
                 x = self.pre_norm.forward(tape, "pre.norm", x, self.genes);
                 x = activate(tape, "pre.activation", x, activation);
@@ -425,19 +433,24 @@ impl<T: Scalar> Hetero<T> {
                 .map(|(k, (gin, network))| {
                     let site = Site::Network { layer: at, network: k };
                     let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
-                    gin.forward(tape, x, (network.graphs(), k), plan, &deletion, dropout.as_ref())
+                    tape.inside(&layer.network_parts[k], |tape| {
+                        gin.forward(tape, x, (network.graphs(), k), plan, &deletion, dropout.as_ref())
+                    })
                 })
                 .collect();
-            if let (Some(layer), Some(cells)) = (&layer.metabolism, &metabolism) {
+            if let (Some(of_metabolism), Some(cells)) = (&layer.metabolism, &metabolism) {
                 let k = self.networks.len();
                 let site = Site::Network { layer: at, network: k };
                 let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
-                g.push(layer.forward(tape, (x, k), plan, cells, dropout.as_ref()));
+                g.push(tape.inside(&layer.network_parts[k], |tape| {
+                    of_metabolism.forward(tape, (x, k), plan, cells, dropout.as_ref())
+                }));
             }
             let site = Site::Aggregate { layer: at };
             let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
-            let combined =
-                layer.aggregate.forward(tape, &g, plan, self.options.width, weights, dropout.as_ref());
+            let combined = tape.inside(&layer.part, |tape| {
+                layer.aggregate.forward(tape, &g, plan, self.options.width, weights, dropout.as_ref())
+            });
             x = combined.rows;
             rows.push(x);
             weights_by_layer.push(combined.weights);

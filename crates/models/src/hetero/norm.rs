@@ -82,7 +82,7 @@ pub(super) fn node_norm<T: Scalar>(
     let width = tape.value(vars.scale).len();
     tape.op(
         name,
-        tape.value(x).len(),
+        [tape.value(x).len() / width, width],
         |values, out| {
             let (scale, shift) = (values.of(vars.scale), values.of(vars.shift));
             let rows = CHUNK_ROWS * width;
@@ -164,7 +164,7 @@ pub(super) fn graph_norm<T: Scalar>(
     let split = wild * width;
     tape.op(
         name,
-        tape.value(x).len(),
+        [tape.value(x).len() / width, width],
         |values, out| {
             let (scale, shift) = (values.of(vars.scale), values.of(vars.shift));
             let x = values.of(x);

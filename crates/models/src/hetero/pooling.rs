@@ -58,7 +58,7 @@ impl AttentionPooling {
         let (stage_forward, stage_backward) = (Arc::clone(stage), Arc::clone(stage));
         tape.op(
             "pool",
-            (1 + stage.samples().len()) * width,
+            [1 + stage.samples().len(), width],
             |values, out| {
                 let (gate, value) = (values.of(gate), values.of(value));
                 out.par_chunks_mut(width).enumerate().for_each(|(pooled, out)| {

@@ -136,7 +136,7 @@ impl Readout {
 fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize, factor: T) -> Var {
     tape.op(
         "difference",
-        tape.value(pooled).len() - width,
+        [tape.value(pooled).len() / width - 1, width],
         |values, out| {
             let (wild, samples) = values.of(pooled).split_at(width);
             for (out, sample) in out.chunks_exact_mut(width).zip(samples.chunks_exact(width)) {
@@ -159,8 +159,8 @@ fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize, fact
 /// Records the stack of two `[n]` as `[n, 2]`.
 fn stack<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
     tape.op(
-        "gate",
-        2 * tape.value(a).len(),
+        "gate.stack",
+        [tape.value(a).len(), 2],
         |values, out| {
             for (out, (&a, &b)) in out.chunks_exact_mut(2).zip(values.of(a).iter().zip(values.of(b))) {
                 out.copy_from_slice(&[a, b]);
@@ -181,8 +181,8 @@ fn stack<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
 /// Records the softmax of each row of `[n, 2]`.
 fn softmax_of_two<T: Scalar>(tape: &mut Tape<'_, T>, scores: Var) -> Var {
     tape.op(
-        "gate",
-        tape.value(scores).len(),
+        "gate.softmax",
+        [tape.value(scores).len() / 2, 2],
         |values, out| {
             out.copy_from_slice(values.of(scores));
             out.chunks_exact_mut(2).for_each(softmax);

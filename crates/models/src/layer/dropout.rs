@@ -49,7 +49,7 @@ pub(crate) fn apply_dropout<T: Scalar>(
     let back = dropout.clone();
     tape.op(
         name,
-        tape.value(x).len(),
+        [tape.value(x).len() / width, width],
         |values, out| {
             out.copy_from_slice(values.of(x));
             dropout.mask().apply(0, out, width);

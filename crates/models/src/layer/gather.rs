@@ -11,7 +11,7 @@ pub fn gather<'a, T: Real>(tape: &mut Tape<'a, T>, x: Var, rows: &'a [u32], widt
     let of = move |row: u32| row as usize * width..(row as usize + 1) * width;
     tape.op(
         "gather",
-        rows.len() * width,
+        [rows.len(), width],
         |values, out| {
             for (out, &row) in out.chunks_exact_mut(width).zip(rows) {
                 out.copy_from_slice(&values.of(x)[of(row)]);
@@ -32,7 +32,7 @@ pub fn set_sums<'a, T: Real>(tape: &mut Tape<'a, T>, x: Var, sets: GeneSetsRef<'
     let of = move |gene: u32| gene as usize * width..(gene as usize + 1) * width;
     tape.op(
         "set_sums",
-        sets.len() * width,
+        [sets.len(), width],
         |values, out| {
             out.fill(T::ZERO);
             for (out, set) in out.chunks_exact_mut(width).zip(sets.iter()) {

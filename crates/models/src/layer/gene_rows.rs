@@ -129,7 +129,7 @@ fn of_features<'a, T: Scalar>(
     let rows = features.len() / linear.inputs;
     tape.op(
         "gene_features",
-        rows * linear.outputs,
+        [rows, linear.outputs],
         |values, out| {
             let term = forward_term(features, linear.inputs, values.of(linear.weight));
             let bias = Some(values.of(linear.bias));

@@ -91,7 +91,7 @@ impl GraphPenalty {
         let AttentionVars { query, key, attended } = vars;
         let rows = tape.value(query).len();
         tape.op(
-            "graph_penalty",
+            "loss.graph_penalty",
             1,
             |values, out| {
                 let log_sum = &values.of(attended)[rows..];

@@ -48,7 +48,7 @@ impl Linear {
         let count = tape.value(x).len() / self.inputs;
         tape.op(
             name,
-            count * self.outputs,
+            [count, self.outputs],
             |values, out| {
                 let term = forward_term(values.of(x), self.inputs, values.of(self.weight));
                 T::linear(&[term], Some(values.of(self.bias)), activation, StoreMode::Set, out, self.outputs);

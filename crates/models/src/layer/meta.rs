@@ -35,7 +35,7 @@ impl MetaEmbedding {
         let forward_h = h.clone();
         tape.op(
             "meta",
-            rows * (width + count),
+            [rows, width + count],
             |values, out| {
                 let (embedding, weights) = out.split_at_mut(rows * width);
                 let mut hidden = Vec::with_capacity(count);

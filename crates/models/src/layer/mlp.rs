@@ -73,7 +73,7 @@ impl Mlp {
         let rows = tape.value(x).len() / self.inputs();
         tape.op(
             name,
-            rows * self.outputs(),
+            [rows, self.outputs()],
             |values, out| {
                 self.block(values, dropout).forward(values.of(x), out);
             },

@@ -31,14 +31,10 @@ impl Projections {
         [self.query, self.key, self.value]
     }
 
-    /// Records [`Projections::inputs`] of `x` under the name `operation`.
-    pub(super) fn project<T: Scalar>(
-        self,
-        tape: &mut Tape<'_, T>,
-        operation: &'static str,
-        x: Var,
-    ) -> [Var; 3] {
-        self.inputs().map(|linear| linear.forward(tape, operation, x, Activation::None))
+    /// Records [`Projections::inputs`] of `x`.
+    pub(super) fn project<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> [Var; 3] {
+        [("query", self.query), ("key", self.key), ("value", self.value)]
+            .map(|(name, linear)| linear.forward(tape, name, x, Activation::None))
     }
 
     /// Width of rows before and after.

@@ -35,7 +35,7 @@ impl ResidualNorm {
         let back = dropout.cloned();
         tape.op(
             name,
-            tape.value(x).len(),
+            [tape.value(x).len() / width, width],
             |values, out| {
                 let (scale, shift) = (values.of(self.norm.scale), values.of(self.norm.shift));
                 let rows = values.of(x).par_chunks(chunk).zip(values.of(h).par_chunks(chunk));

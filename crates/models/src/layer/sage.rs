@@ -57,7 +57,7 @@ impl Sage {
         let Self { inputs, outputs, .. } = self;
         tape.op(
             name,
-            graph.row_count() * outputs,
+            [graph.row_count(), outputs],
             |values, out| {
                 let mut mean = values.pool().scratch(graph.row_count() * inputs);
                 let task = Spmm {

@@ -41,7 +41,7 @@ impl SelfAttentionLayer {
     /// Records attention of all rows to all rows.
     pub(crate) fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
         let (width, heads) = (self.projections.width(), self.heads);
-        let inputs @ [query, key, value] = self.projections.project(tape, "attention.linear", x);
+        let inputs @ [query, key, value] = self.projections.project(tape, x);
         let len = tape.value(query).len();
         let attended = tape.op(
             "attention",
@@ -63,7 +63,7 @@ impl SelfAttentionLayer {
             },
         );
         let rows = slice(tape, attended, 0..len);
-        let mixed = self.projections.output.forward(tape, "attention.linear", rows, Activation::None);
+        let mixed = self.projections.output.forward(tape, "output", rows, Activation::None);
         (mixed, AttentionVars { query, key, attended })
     }
 
@@ -76,11 +76,11 @@ impl SelfAttentionLayer {
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let inputs = self.projections.project(tape, "attention.linear", x);
+        let inputs = self.projections.project(tape, x);
         let among = super::set_attention::Among::All;
         let sizes = (self.projections.width(), self.heads);
         let attended = super::set_attention::attend(tape, inputs, sets, sizes, among, dropout);
-        self.projections.output.forward(tape, "attention.linear", attended, Activation::None)
+        self.projections.output.forward(tape, "output", attended, Activation::None)
     }
 }
 

@@ -40,14 +40,14 @@ impl SetAttention {
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let inputs = self.projections.project(tape, "set.linear", x);
+        let inputs = self.projections.project(tape, x);
         let sizes = (self.projections.width(), self.heads);
         let attended = attend(tape, inputs, sets, sizes, Among::Others, dropout);
-        let mixed = self.projections.output.forward(tape, "set.linear", attended, Activation::None);
+        let mixed = self.projections.output.forward(tape, "output", attended, Activation::None);
         let rezero = self.rezero;
         tape.op(
-            "set.rezero",
-            tape.value(x).len(),
+            "rezero",
+            [tape.value(x).len() / self.projections.width(), self.projections.width()],
             |values, out| {
                 let factor = values.of(rezero)[0];
                 out.copy_from_slice(values.of(x));
@@ -96,8 +96,8 @@ pub(super) fn attend<'a, T: Real>(
         };
     let back = dropout.cloned();
     tape.op(
-        "set.attention",
-        sets.genes().len() * width,
+        "attention",
+        [sets.genes().len(), width],
         |values, out| {
             out.fill(T::ZERO);
             let mut weights = Vec::new();

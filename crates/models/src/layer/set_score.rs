@@ -5,6 +5,7 @@ use crate::init::Init;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Scalar};
+use std::sync::Arc;
 
 /// `static_m = activation(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
 /// p · (dynamic_m − static_m)² + p₀`, the square element by element.
@@ -16,6 +17,9 @@ pub struct SetScorer {
     pub(crate) layers: Vec<SetAttention>,
     pub(crate) score: Linear,
     pub(crate) activation: Activation,
+    /// Names of the scorer and of its attention layers, under which their operations are observed.
+    part: Arc<str>,
+    layer_parts: Vec<Arc<str>>,
 }
 
 /// Outputs of a scorer.
@@ -39,11 +43,12 @@ impl SetScorer {
         init: &mut Init,
     ) -> Self {
         let fixed = Linear::new(parameters, &format!("{name}.static"), width, width, init);
-        let layers = (1..=layers)
-            .map(|layer| SetAttention::new(parameters, &format!("{name}.layer{layer}"), width, heads, init))
-            .collect();
+        let layer_parts: Vec<Arc<str>> =
+            (1..=layers).map(|layer| format!("{name}.layer{layer}").into()).collect();
+        let layers =
+            layer_parts.iter().map(|part| SetAttention::new(parameters, part, width, heads, init)).collect();
         let score = Linear::new(parameters, &format!("{name}.score"), width, 1, init);
-        Self { fixed, layers, score, activation }
+        Self { fixed, layers, score, activation, part: name.into(), layer_parts }
     }
 
     /// Records the scores of rows `x`, which belong to `sets`; dropout applies to the weights of each attention
@@ -55,16 +60,29 @@ impl SetScorer {
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> SetScores {
-        let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
+        tape.inside(&self.part, |tape| self.scores(tape, x, sets, dropout))
+    }
+
+    fn scores<'a, T: Scalar>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        x: Var,
+        sets: GeneSetsRef<'a>,
+        dropout: Option<&Dropout>,
+    ) -> SetScores {
+        let fixed = self.fixed.forward(tape, "static", x, self.activation);
         let (score, width) = (self.score, self.score.inputs);
-        let dynamic = self.layers.iter().enumerate().fold(x, |x, (at, layer)| {
-            let [output, weights] =
-                [at, self.layers.len() + at].map(|site| dropout.map(|dropout| dropout.after(site)));
-            let x = layer.forward(tape, x, sets, weights.as_ref());
-            apply_dropout(tape, "set.dropout", x, width, output)
-        });
+        let dynamic =
+            self.layers.iter().zip(&self.layer_parts).enumerate().fold(x, |x, (at, (layer, part))| {
+                let [output, weights] =
+                    [at, self.layers.len() + at].map(|site| dropout.map(|dropout| dropout.after(site)));
+                tape.inside(part, |tape| {
+                    let x = layer.forward(tape, x, sets, weights.as_ref());
+                    apply_dropout(tape, "dropout", x, width, output)
+                })
+            });
         let scores = tape.op(
-            "set.score",
+            "score",
             sets.len(),
             |values, out| {
                 let (weight, bias) = (values.of(score.weight), values.of(score.bias)[0]);

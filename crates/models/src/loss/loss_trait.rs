@@ -2,6 +2,7 @@
 
 use super::buffer::{BufferState, CircularBuffer};
 use knockout_base::error::Result;
+use knockout_engine::grad::{ObservedOperation, Observer, Pass};
 use knockout_engine::kernel::Real;
 use serde::Serialize;
 use std::fmt;
@@ -70,14 +71,32 @@ impl LossValue {
 
 /// The terms of one evaluation, from which [`Terms::finish`] makes a [`LossValue`].
 #[derive(Debug, Default)]
-pub struct Terms {
+pub struct Terms<'o> {
+    observer: Option<&'o dyn Observer>,
     parts: Vec<LossPart>,
     /// Name, value, weight of each term.
     summands: Vec<(&'static str, f64, f64)>,
     is_sum: bool,
 }
 
-impl Terms {
+impl<'o> Terms<'o> {
+    /// Creates an empty list whose computations are reported to an observer.
+    pub fn observed(observer: Option<&'o dyn Observer>) -> Self {
+        Self { observer, ..Self::default() }
+    }
+
+    /// Computes a term, an operation of its own for observers.
+    pub fn compute<R>(&self, operation: &'static str, compute: impl FnOnce() -> R) -> R {
+        if let Some(observer) = self.observer {
+            observer.begin(Pass::Forward, ObservedOperation { name: operation, part: None, shape: None });
+        }
+        let computed = compute();
+        if let Some(observer) = self.observer {
+            observer.end();
+        }
+        computed
+    }
+
     /// Adds a number to the log that is not a term.
     pub fn note(&mut self, name: impl Into<String>, value: f64) {
         self.parts.push(LossPart { name: name.into(), value });
@@ -147,7 +166,7 @@ pub trait Loss<T: Real>: fmt::Debug + Send {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     );
 
     /// Returns the buffers of earlier batches by name; checkpoints save them.

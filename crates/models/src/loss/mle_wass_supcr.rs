@@ -219,7 +219,7 @@ impl<T: Real> Loss<T> for MleWassSupCr<T> {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     ) {
         gradients.predictions.fill(T::ZERO);
         gradients.embeddings.fill(T::ZERO);
@@ -227,13 +227,16 @@ impl<T: Real> Loss<T> for MleWassSupCr<T> {
         let options = &self.options;
         if options.lambda_mse != 0.0 {
             let weights = &self.distribution.weights;
-            let (value, per) = weighted_mse(batch.predictions, batch.targets, weights, &mut slope);
+            let (value, per) = terms.compute("loss.mse_loss", || {
+                weighted_mse(batch.predictions, batch.targets, weights, &mut slope)
+            });
             terms.term("mse_loss", value.to_f64(), options.lambda_mse);
             terms.dimensions("mse_loss", &per);
             add(gradients.predictions, options.lambda_mse, &slope);
         }
         if options.lambda_wasserstein != 0.0 {
-            let (value, per) = self.distribution.evaluate(batch, &mut slope);
+            let (value, per) =
+                terms.compute("loss.wasserstein_loss", || self.distribution.evaluate(batch, &mut slope));
             terms.term("wasserstein_loss", value.to_f64(), options.lambda_wasserstein);
             terms.dimensions("wasserstein_loss", &per);
             add(gradients.predictions, options.lambda_wasserstein, &slope);
@@ -241,7 +244,7 @@ impl<T: Real> Loss<T> for MleWassSupCr<T> {
         if options.lambda_supcr != 0.0 {
             let temperature = options.temperature.at(batch.epoch);
             let mut slope = vec![T::ZERO; gradients.embeddings.len()];
-            let value = self.contrast(batch, temperature, &mut slope);
+            let value = terms.compute("loss.supcr_loss", || self.contrast(batch, temperature, &mut slope));
             terms.term("supcr_loss", value, self.options.lambda_supcr);
             terms.note("temperature", temperature);
             add(gradients.embeddings, self.options.lambda_supcr, &slope);

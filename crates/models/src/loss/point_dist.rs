@@ -103,7 +103,7 @@ impl<T: Real> Loss<T> for PointDist<T> {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     ) {
         let mut slope = vec![T::ZERO; gradients.predictions.len()];
         gradients.predictions.fill(T::ZERO);
@@ -111,17 +111,18 @@ impl<T: Real> Loss<T> for PointDist<T> {
         let options = &self.options;
         if options.lambda_point != 0.0 {
             let (predictions, targets) = (batch.predictions, batch.targets);
-            let value = match options.point {
+            let value = terms.compute("loss.point_loss", || match options.point {
                 PointLoss::LogCosh => log_cosh(predictions, targets, Reduction::Mean, &mut slope),
                 PointLoss::Mse => {
                     weighted_mse(predictions, targets, &self.distribution.weights, &mut slope).0
                 }
-            };
+            });
             terms.term("point_loss", value.to_f64(), options.lambda_point);
             add(gradients.predictions, options.lambda_point, &slope);
         }
         if options.lambda_dist != 0.0 {
-            let (value, per) = self.distribution.evaluate(batch, &mut slope);
+            let (value, per) =
+                terms.compute("loss.dist_loss", || self.distribution.evaluate(batch, &mut slope));
             terms.term("dist_loss", value.to_f64(), options.lambda_dist);
             terms.dimensions("dist_loss", &per);
             add(gradients.predictions, options.lambda_dist, &slope);

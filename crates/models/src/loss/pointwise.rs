@@ -29,7 +29,7 @@ impl<T: Real> Loss<T> for LogCosh {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     ) {
         let value = log_cosh(batch.predictions, batch.targets, Reduction::Mean, gradients.predictions);
         terms.unweighted("interaction", value.to_f64());
@@ -58,7 +58,7 @@ impl<T: Real> Loss<T> for MeanSquaredError {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     ) {
         let (value, _) = weighted_mse(batch.predictions, batch.targets, &[1.0], gradients.predictions);
         terms.unweighted("mse_loss", value.to_f64());

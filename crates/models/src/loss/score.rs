@@ -120,7 +120,7 @@ impl<T: Real> ScoreLoss<T> {
         assert!(vars.len() == 2 || !self.reads_representation, "a representation of every sample");
         let (predictions, representation) = (vars[0], vars.get(1).copied());
         let mut parts = Vec::new();
-        let name = self.lock().operation();
+        let (name, observer) = (self.lock().operation(), tape.observer());
         let total = tape.op(
             name,
             1,
@@ -136,7 +136,7 @@ impl<T: Real> ScoreLoss<T> {
                     step: at.step,
                     phase: if at.shard.is_part { LossPhase::TrainPart } else { LossPhase::Train },
                 };
-                let mut terms = Terms::default();
+                let mut terms = Terms::observed(observer);
                 let [of_predictions, of_embeddings] = &mut slopes;
                 let mut gradients = LossGradients { predictions: of_predictions, embeddings: of_embeddings };
                 self.lock().add_terms(&batch, &mut gradients, &mut terms);

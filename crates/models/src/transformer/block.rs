@@ -6,11 +6,14 @@ use crate::layer::{AttentionVars, Dropout, Linear, Mlp, ResidualNorm, SelfAttent
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Scalar};
+use std::sync::Arc;
 
 /// `x' = norm1(x + dropout(attention(x)))`, `y = norm2(x' + dropout(feed(x')))`, `feed` two linear layers with GELU and four times the width between
 /// them; all `[n, width]`.
 #[derive(Debug, Clone)]
 pub(super) struct AttentionBlock {
+    /// Name of the block, under which its operations are observed.
+    part: Arc<str>,
     attention: SelfAttentionLayer,
     norm1: ResidualNorm,
     feed: Mlp,
@@ -32,6 +35,7 @@ impl AttentionBlock {
             Linear::new(parameters, &format!("{name}.feed.out"), 4 * width, width, init),
         ];
         Self {
+            part: name.into(),
             attention,
             norm1: ResidualNorm::new(parameters, &format!("{name}.norm1"), width),
             feed: Mlp { linears, between: Activation::Gelu, norm: None, last: Activation::None },
@@ -46,8 +50,10 @@ impl AttentionBlock {
         x: Var,
         dropout: Option<&Dropout>,
     ) -> (Var, AttentionVars) {
-        let (mixed, vars) = self.attention.forward(tape, x);
-        (self.close(tape, x, mixed, dropout), vars)
+        tape.inside(&self.part, |tape| {
+            let (mixed, vars) = self.attention.forward(tape, x);
+            (self.close(tape, x, mixed, dropout), vars)
+        })
     }
 
     /// Every member of a set attends to the members of it.
@@ -59,14 +65,16 @@ impl AttentionBlock {
         dropout: Option<&Dropout>,
     ) -> Var {
         let weights = dropout.map(|dropout| dropout.after(3));
-        let mixed = self.attention.forward_sets(tape, x, sets, weights.as_ref());
-        self.close(tape, x, mixed, dropout)
+        tape.inside(&self.part, |tape| {
+            let mixed = self.attention.forward_sets(tape, x, sets, weights.as_ref());
+            self.close(tape, x, mixed, dropout)
+        })
     }
 
     fn close<T: Scalar>(&self, tape: &mut Tape<'_, T>, x: Var, mixed: Var, dropout: Option<&Dropout>) -> Var {
         let [hidden, second] = [1, 2].map(|site| dropout.map(|dropout| dropout.after(site)));
-        let x = self.norm1.forward(tape, "norm", [x, mixed], dropout);
+        let x = self.norm1.forward(tape, "norm1", [x, mixed], dropout);
         let fed = self.feed.forward(tape, "feed", x, hidden.as_ref());
-        self.norm2.forward(tape, "norm", [x, fed], second.as_ref())
+        self.norm2.forward(tape, "norm2", [x, fed], second.as_ref())
     }
 }

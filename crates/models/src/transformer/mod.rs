@@ -33,6 +33,7 @@ use dropout::{TransformerDropout, TransformerSite};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Graph, Pool, Scalar};
+use std::sync::Arc;
 
 /// Sizes of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub struct Transformer<T: Scalar> {
 
 /// A network that a head of a layer is pulled towards.
 struct HeadPenalty {
+    /// Name of the network's part of the loss, under which the penalty is observed.
+    part: Arc<str>,
     layer: usize,
     penalty: GraphPenalty,
 }
@@ -162,18 +165,22 @@ impl<T: Scalar> Transformer<T> {
         Self { lambda_graph, ..self }
     }
 
-    /// Pulls heads towards networks, one each: the heads of `first_layer` first, then those of the layers after it. A network without an edge has
+    /// Pulls heads towards networks with these names, one each: the heads of `first_layer` first, then those of the layers after it. A network without an edge has
     /// no head.
     ///
     /// # Panics
     ///
     /// If there are more networks than heads: callers check.
     #[must_use]
-    pub(crate) fn with_penalties(mut self, graphs: &[Graph], first_layer: usize) -> Self {
+    pub(crate) fn with_penalties(mut self, graphs: &[(&str, Graph)], first_layer: usize) -> Self {
         let heads = self.sizes.heads;
-        let penalties = graphs.iter().enumerate().filter_map(|(at, graph)| {
+        let penalties = graphs.iter().enumerate().filter_map(|(at, (name, graph))| {
             let penalty = GraphPenalty::new(graph, at % heads)?;
-            Some(HeadPenalty { layer: first_layer + at / heads, penalty })
+            Some(HeadPenalty {
+                part: format!("network.{name}").into(),
+                layer: first_layer + at / heads,
+                penalty,
+            })
         });
         self.penalties = penalties.collect();
         assert!(
@@ -211,7 +218,7 @@ impl<T: Scalar> Transformer<T> {
         let (table, cls, width) = (self.rows.forward(tape), self.cls, self.sizes.width);
         let mut tokens = tape.op(
             "tokens",
-            (self.genes + 1) * width,
+            [self.genes + 1, width],
             |values, out| {
                 let (first, genes) = out.split_at_mut(width);
                 first.copy_from_slice(values.of(cls));
@@ -249,7 +256,7 @@ impl<T: Scalar> Transformer<T> {
         let members = self.transform.transform(tape, members, sets, dropout.as_ref());
         let pooled = tape.op(
             "readout.pool",
-            sets.len() * 2 * width,
+            [sets.len(), 2 * width],
             |values, out| {
                 let (cls, rows) = (values.of(cls), values.of(members));
                 for (set, out) in sets.ranges().zip(out.chunks_exact_mut(2 * width)) {
@@ -286,7 +293,11 @@ impl<T: Scalar> Transformer<T> {
         let parts: Vec<(Var, f64)> = self
             .penalties
             .iter()
-            .map(|of| (of.penalty.forward(tape, attention[of.layer], width, heads), weight))
+            .map(|of| {
+                let vars = attention[of.layer];
+                let penalty = tape.inside(&of.part, |tape| of.penalty.forward(tape, vars, width, heads));
+                (penalty, weight)
+            })
             .collect();
         (!parts.is_empty()).then(|| crate::layer::weighted_sum(tape, &parts))
     }

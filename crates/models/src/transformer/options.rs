@@ -177,7 +177,8 @@ impl ModelOptions for TransformerOptions {
             return Ok(Box::new(model));
         }
         let networks = self.networks.iter().filter_map(|name| cell.network(name));
-        let graphs: Vec<_> = networks.map(|network| graph_of(network, SelfLoopChoice::AsStored)).collect();
+        let graphs: Vec<_> =
+            networks.map(|network| (network.name(), graph_of(network, SelfLoopChoice::AsStored))).collect();
         Ok(Box::new(model.with_penalties(&graphs, self.penalty_layer)))
     }
 }

@@ -18,12 +18,9 @@ fn mse<T: crate::loss::LossPrecision>() -> ScoreLoss<T> {
 fn golden<T: crate::loss::LossPrecision>(case: &Case, precision: Precision) {
     let size = |name: &str| case.json["sizes"][name].as_u64().unwrap() as usize;
     let option = |name: &str| &case.json["options"][name];
-    let graphs: Vec<Graph> = option("networks")
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|name| case_graph(case, &format!("input.edges.{}", name.as_str().unwrap()), size("genes")))
-        .collect();
+    let names = option("networks").as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    let graphs: Vec<(&str, Graph)> =
+        names.map(|name| (name, case_graph(case, &format!("input.edges.{name}"), size("genes")))).collect();
     let sizes = TransformerSizes { width: size("width"), layers: size("layers"), heads: size("heads") };
     let lambda = option("lambda_graph").as_f64().unwrap();
     let mut model = Transformer::<T>::new(size("genes"), sizes, 0)
@@ -54,8 +51,9 @@ fn golden_forward_loss_and_gradients() {
 
 const SIZES: TransformerSizes = TransformerSizes { width: 6, layers: 2, heads: 3 };
 
-fn edges() -> [Graph; 2] {
-    [graph(7, &[(0, 1), (0, 1), (0, 3), (2, 2), (5, 0), (6, 1)]), graph(7, &[(1, 4), (4, 1)])]
+fn edges() -> [(&'static str, Graph); 2] {
+    let first = graph(7, &[(0, 1), (0, 1), (0, 3), (2, 2), (5, 0), (6, 1)]);
+    [("first", first), ("second", graph(7, &[(1, 4), (4, 1)]))]
 }
 
 fn small<T: crate::loss::LossPrecision>() -> Transformer<T> {
@@ -99,7 +97,7 @@ fn the_penalty_by_edges_is_the_dense_one() {
     let (query, key) = (tape.value(vars.query), tape.value(vars.key));
     let (width, head_width) = (SIZES.width, SIZES.width / SIZES.heads);
     let mut total = 0.0;
-    for (head, graph) in edges().iter().enumerate() {
+    for (head, (_, graph)) in edges().iter().enumerate() {
         let (mut sum, mut rows) = (0.0, 0);
         for gene in 0..7 {
             let of =

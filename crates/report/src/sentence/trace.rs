@@ -123,11 +123,16 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Confidence::Likely => "this is likely",
         Confidence::Mixed => "this is not clear, since several causes have similar shares",
     };
-    let limit = match &found.waits_for {
-        Some(other) => format!("waiting for {}", source(other)),
-        None => limit_word(found.limit).to_owned(),
-    };
+    let limit = limit_of(file);
     format!("{unit} is bound by {limit}: {why}{named}; {gain}; {sure}")
+}
+
+/// Names what bounds a file, with the rank that it waits for.
+fn limit_of(file: &FileFindings) -> String {
+    match &file.bound.waits_for {
+        Some(other) => format!("waiting for {}", source(other)),
+        None => limit_word(file.bound.limit).to_owned(),
+    }
 }
 
 /// Number and mean length of the device events of a step.
@@ -150,7 +155,73 @@ fn saved_from(file: &FileFindings) -> String {
 pub(crate) fn answers(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     let job = analysis.job.as_ref().and_then(|job| job.finding.as_ref());
     let job = job.map(|finding| format!("the job: {}", trace_finding(finding)));
-    job.into_iter().chain(bounds(analysis)).collect()
+    let ranks = if analysis.ranks.len() > MOST_APART { grouped_bounds(analysis) } else { bounds(analysis) };
+    job.into_iter().chain(ranks).collect()
+}
+
+/// Ranks that are described one by one; more are grouped by what bounds them.
+pub(crate) const MOST_APART: usize = 8;
+
+/// Describes what bounds the ranks of a large job: a sentence for all ranks that have the same cause.
+fn grouped_bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&FileFindings>)> = Vec::new();
+    for file in &analysis.ranks {
+        let limit = limit_of(file);
+        match groups.iter_mut().find(|(own, _)| *own == limit) {
+            Some((_, files)) => files.push(file),
+            None => groups.push((limit, vec![file])),
+        }
+    }
+    groups.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
+    let sentence = |(limit, files): &(String, Vec<&FileFindings>)| {
+        let unit = if files.iter().any(|file| file.steps.is_empty()) { "the trace" } else { "a step" };
+        let [shares, gains] =
+            [|file: &FileFindings| file.bound.share, |file: &FileFindings| file.bound.gain_us]
+                .map(|value| extremes(files.iter().map(|file| value(file))));
+        format!(
+            "{}: {unit} is bound by {limit}, for {} of it; removing that would save at most {}",
+            ranks_of(files),
+            span_of(shares, percent),
+            span_of(gains, time)
+        )
+    };
+    groups.iter().map(sentence).collect()
+}
+
+fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+/// Writes the smallest and the largest value, or one where both read alike.
+fn span_of((low, high): (f64, f64), text: fn(f64) -> String) -> String {
+    let (low, high) = (text(low), text(high));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// Names ranks, consecutive ones as a range: `ranks 0 to 12, 14 (14 ranks)`.
+fn ranks_of(files: &[&FileFindings]) -> String {
+    if let [only] = files {
+        return only.rank.map_or_else(|| only.file.clone(), |rank| format!("rank {rank}"));
+    }
+    let ranks: Option<Vec<i64>> = files.iter().map(|file| file.rank).collect();
+    let Some(ranks) = ranks else { return format!("{} files", files.len()) };
+    let runs = ranks.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first} to {last}"),
+        run => run.iter().map(ToString::to_string).collect(),
+    });
+    format!("ranks {} ({} ranks)", runs.collect::<Vec<_>>().join(", "), files.len())
+}
+
+/// Describes the findings that [`answers`] leaves out; of a large job, those of single ranks are counted.
+pub(crate) fn other_findings(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    let answered = analysis.job.as_ref().and_then(|job| job.finding.as_ref());
+    let others = analysis.findings.iter().filter(|found| answered != Some(&found.what));
+    let (shown, left): (Vec<_>, Vec<_>) =
+        others.partition(|found| found.source.is_none() || analysis.ranks.len() <= MOST_APART);
+    let left = (!left.is_empty()).then(|| {
+        format!("{} findings about single ranks are left out; --json has all", count(left.len() as u64))
+    });
+    shown.into_iter().map(sourced_finding).chain(left).collect()
 }
 
 /// Describes what bounds each file of an analysis, after its rank where there are several.

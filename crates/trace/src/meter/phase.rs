@@ -2,6 +2,7 @@
 
 use crate::{RESIDENT_BYTES, SpanName};
 use std::fmt;
+use std::sync::Arc;
 
 /// A part of a training step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +93,11 @@ impl StepPhase {
         SpanName::Part(self.name(), part)
     }
 
+    /// Returns the name of an operation of a part of the model in this phase: `forward/layer1.aggregate`.
+    pub fn part_of(self, part: &Arc<str>, operation: &'static str) -> SpanName {
+        SpanName::Inside(self.name(), Arc::clone(part), operation)
+    }
+
     /// Returns whether only divided steps have the phase: a whole batch on one process has not.
     pub const fn is_of_shards(self) -> bool {
         matches!(self, Self::Barrier | Self::Exchange)
@@ -154,6 +160,8 @@ mod tests {
         }
         assert_eq!(StepPhase::from_name("forward/sage1"), None);
         assert_eq!(StepPhase::Forward.part("sage1").to_string(), "forward/sage1");
+        let part = StepPhase::Backward.part_of(&"layer1.network.physical".into(), "gin");
+        assert_eq!(part.to_string(), "backward/layer1.network.physical.gin");
         assert_eq!(step_name(7).to_string(), "ProfilerStep#7");
     }
 }

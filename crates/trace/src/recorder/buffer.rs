@@ -61,13 +61,15 @@ pub enum RecordedEvent {
     },
 }
 
-/// Sizes of a span's inputs.
+/// Sizes of a span's inputs and output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes read or written.
     pub bytes: Option<u64>,
     /// Shapes of the inputs.
     pub shapes: Vec<Vec<usize>>,
+    /// Shape of the output; empty if it was not given.
+    pub output: Vec<usize>,
 }
 
 /// Whether draining gives a record.

@@ -149,5 +149,6 @@ fn at<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl Fn
 fn arguments(sizes: &Sizes) -> Vec<(&'static str, Value)> {
     let bytes = sizes.bytes.map(|bytes| ("bytes", Value::from(bytes)));
     let shapes = (!sizes.shapes.is_empty()).then(|| ("Input Dims", json!(sizes.shapes)));
-    bytes.into_iter().chain(shapes).collect()
+    let output = (!sizes.output.is_empty()).then(|| ("Output Dims", json!([sizes.output])));
+    bytes.into_iter().chain(shapes).chain(output).collect()
 }

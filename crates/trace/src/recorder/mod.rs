@@ -225,6 +225,14 @@ impl SpanGuard {
         self
     }
 
+    /// Adds the shape of the output.
+    pub fn output(mut self, shape: &[usize]) -> Self {
+        if let Some(live) = &mut self.live {
+            live.sizes.get_or_insert_default().output = shape.to_vec();
+        }
+        self
+    }
+
     /// Adds the number of bytes that are read or written.
     pub fn bytes(mut self, bytes: u64) -> Self {
         if let Some(live) = &mut self.live {

@@ -11,9 +11,11 @@ pub enum SpanName {
     Fixed(&'static str),
     /// A part of a whole, written `whole/part`.
     Part(&'static str, &'static str),
+    /// An operation of a named part of a whole, written `whole/part.operation`.
+    Inside(&'static str, Arc<str>, &'static str),
     /// A text with a number after it, as in `ProfilerStep#7`.
     Numbered(&'static str, u64),
-    /// A text made once and shared, for names known only at run time (`forward/gin0/physical`).
+    /// A text made once and shared, for names known only at run time (`epoch 7`).
     Shared(Arc<str>),
 }
 
@@ -22,6 +24,7 @@ impl fmt::Display for SpanName {
         match self {
             Self::Fixed(text) => f.write_str(text),
             Self::Part(whole, part) => write!(f, "{whole}/{part}"),
+            Self::Inside(whole, part, operation) => write!(f, "{whole}/{part}.{operation}"),
             Self::Numbered(text, number) => write!(f, "{text}{number}"),
             Self::Shared(text) => f.write_str(text),
         }

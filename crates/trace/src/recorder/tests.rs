@@ -30,7 +30,7 @@ fn spans_have_the_times_of_the_clock_and_nest() {
     {
         let _step = recorder.span(SpanName::Numbered("ProfilerStep#", 3));
         clock.advance(MS);
-        let forward = recorder.span("forward").shape(&[28, 64]).shape(&[64]).bytes(12);
+        let forward = recorder.span("forward").shape(&[28, 64]).shape(&[64]).output(&[28, 32]).bytes(12);
         clock.advance(2 * MS);
         forward.end();
         clock.advance(MS);
@@ -38,7 +38,10 @@ fn spans_have_the_times_of_the_clock_and_nest() {
     let records = recorder.drain();
     assert_eq!(spans(&records), [("forward".to_owned(), 1, 2), ("ProfilerStep#3".to_owned(), 0, 4)]);
     let RecordedEvent::Span { sizes: Some(sizes), .. } = &records[0].event else { panic!("{records:?}") };
-    assert_eq!(**sizes, Sizes { bytes: Some(12), shapes: vec![vec![28, 64], vec![64]] });
+    assert_eq!(
+        **sizes,
+        Sizes { bytes: Some(12), shapes: vec![vec![28, 64], vec![64]], output: vec![28, 32] }
+    );
     assert!(recorder.drain().is_empty(), "drained once");
 }
 

@@ -6,7 +6,9 @@ use crate::schedule::{AccumulationGroup, GroupEnd};
 use knockout_base::error::{Class, Error, Result};
 use knockout_data::batch::{Batch, Graphs};
 use knockout_data::screen::LabelStats;
-use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
+use knockout_engine::grad::{
+    AdamW, AdamWConfig, Gradients, ObservedOperation, Observer, Parameters, Pass, Tape, clip_factor,
+};
 use knockout_models::{Input, LossPosition, Model};
 use knockout_trace::meter::{Meter, StepPhase};
 use knockout_trace::{Recorder, SpanGuard};
@@ -171,6 +173,7 @@ impl Trainer {
 }
 
 /// Records the tape's operations as parts of the phases.
+#[derive(Debug)]
 pub(crate) struct Spans {
     recorder: Recorder,
     open: RefCell<Vec<SpanGuard>>,
@@ -183,18 +186,22 @@ impl Spans {
 }
 
 impl Observer for Spans {
-    fn begin(&self, pass: Pass, operation: &'static str) {
-        let of_loss = operation.strip_prefix("loss.");
-        let name = match pass {
-            Pass::Forward => {
-                of_loss.map_or(StepPhase::Forward.part(operation), |part| StepPhase::Loss.part(part))
-            }
-            Pass::Backward => StepPhase::Backward.part(of_loss.unwrap_or(operation)),
+    fn begin(&self, pass: Pass, operation: ObservedOperation<'_>) {
+        let of_loss = operation.name.strip_prefix("loss.");
+        let phase = match (pass, of_loss) {
+            (Pass::Forward, None) => StepPhase::Forward,
+            (Pass::Forward, Some(_)) => StepPhase::Loss,
+            (Pass::Backward, _) => StepPhase::Backward,
         };
-        self.open.borrow_mut().push(self.recorder.span(name));
+        let name = of_loss.unwrap_or(operation.name);
+        let span = self
+            .recorder
+            .span(operation.part.map_or_else(|| phase.part(name), |part| phase.part_of(part, name)));
+        let shape = operation.shape.as_ref().map_or(&[][..], |shape| shape.sizes());
+        self.open.borrow_mut().push(if shape.is_empty() { span } else { span.output(shape) });
     }
 
-    fn end(&self, _: Pass, _: &'static str) {
+    fn end(&self) {
         self.open.borrow_mut().pop();
     }
 }

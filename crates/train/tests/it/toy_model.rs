@@ -142,7 +142,7 @@ impl<T: Real> Loss<T> for Huber {
         &mut self,
         batch: &BatchRows<'_, T>,
         gradients: &mut LossGradients<'_, T>,
-        terms: &mut Terms,
+        terms: &mut Terms<'_>,
     ) {
         let count = batch.targets.iter().filter(|target| !target.is_nan()).count().max(1) as f64;
         let mut sum = 0.0;

@@ -7,6 +7,7 @@ mod matching;
 pub use clock::ClockOffset;
 
 use crate::findings::FileFindings;
+use crate::findings::bound::Limit;
 use crate::findings::collective::CollectiveKind;
 use crate::findings::finding::{FindingSource, TraceFinding};
 use knockout_base::stats::{median, share, us};
@@ -225,9 +226,16 @@ impl Job {
     /// Ranks that communicate mostly because one arrives last are bound by that one.
     pub(crate) fn bind(&self, files: &mut [FileFindings]) {
         let Some(TraceFinding::LastToArrive { source, .. }) = &self.finding else { return };
-        for (file, row) in files.iter_mut().zip(&self.ranks) {
-            if FindingSource::of(row.rank, &row.file) != *source {
-                file.bound.wait_for(source, row.wait_us, file.steps.len());
+        for (index, (file, row)) in files.iter_mut().zip(&self.ranks).enumerate() {
+            if FindingSource::of(row.rank, &row.file) == *source {
+                continue;
+            }
+            file.bound.wait_for(source, row.wait_us, file.steps.len());
+            for (step, waits) in file.steps.iter_mut().zip(&self.steps) {
+                let wait_us = waits.wait_us.get(index).copied().unwrap_or(0.0);
+                if step.limit.is_straggler(&step.parts, wait_us) {
+                    step.limit = Limit::Straggler;
+                }
             }
         }
     }

@@ -164,7 +164,7 @@ impl Metabolic {
         let (genes, width) = (plan.input.genes(), self.linears[0].inputs);
         let sums = tape.op(
             "metabolism",
-            (genes + own_rows.len()) * width,
+            [genes + own_rows.len(), width],
             |values, out| {
                 let nodes = self.nodes(values);
                 let shared = LayerInputs { nodes: &nodes, x: values.of(x), pool: values.pool() };
