@@ -274,7 +274,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l data -d 'The dataset folder, if it is no longer where the runs were trained; its contents must be the same' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l sets -d 'Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l sets -d 'Sets of genes in a TSV, CSV, xlsx or Parquet file, by systematic or standard names; sets.csv has its rows with predictions' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l dataset-part -d 'The samples of a part of the dataset' -r -f -a "train\t'What models are fitted to'
 val\t'What choices are made on'
 test\t'What is reported'"

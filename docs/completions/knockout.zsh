@@ -421,7 +421,7 @@ _arguments "${_arguments_options[@]}" : \
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the runs were trained; its contents must be the same]:DIR:_files' \
-'(--genes --with)--sets=[Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names]:FILE:_files' \
+'(--genes --with)--sets=[Sets of genes in a TSV, CSV, xlsx or Parquet file, by systematic or standard names; sets.csv has its rows with predictions]:FILE:_files' \
 '(--genes --with)--dataset-part=[The samples of a part of the dataset]:PART:((train\:"What models are fitted to"
 val\:"What choices are made on"
 test\:"What is reported"))' \

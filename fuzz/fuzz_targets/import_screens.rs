@@ -3,7 +3,7 @@
 
 use knockout_data::cell::GeneTable;
 use knockout_sources::import::names::Names;
-use knockout_sources::import::screens::{Alleles, RowChoice, MeasurementCollector, Duplicates, ScreenSink, emap, sga, table};
+use knockout_sources::import::screens::{Alleles, RowChoice, MeasurementCollector, Duplicates, ScreenSink, emap, matrix, sga, table};
 use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
@@ -16,10 +16,14 @@ fuzz_target!(|data: &[u8]| {
     let mut collector = MeasurementCollector::new(Duplicates::Mean);
     let all = RowChoice { source: "fuzz", alleles: Alleles::All, orders: &[] };
     let sink = ScreenSink::new(&names, &genes, all, &mut collector);
-    let read = match choice % 4 {
+    let read = match choice % 5 {
         0 => sga::read_kuzmin(&source, sink),
         1 => sga::read_costanzo(&source, sink),
         2 => emap::read(&source, sink),
+        3 => {
+            let options = matrix::MatrixOptions { shape: None, kind: "deletion", separator: None, decimal: None };
+            matrix::read(&source, sink, &options)
+        }
         _ => {
             let columns = ["a".to_owned(), "b".to_owned()];
             let options = table::ScoreTableOptions {
@@ -30,8 +34,10 @@ fuzz_target!(|data: &[u8]| {
                 fitness: None,
                 fitness_sd: None,
                 kind_column: None,
+                alleles: &[],
                 kind: "deletion",
                 separator: None,
+                decimal: None,
                 filter: &BTreeMap::new(),
             };
             table::read(&source, sink, &options)

@@ -83,7 +83,7 @@ pub use predict::{Outcome, PredictionObserver, predict};
 pub use regime::{ResampledUnits, SharedRecords, TrainedGenes};
 pub use scorer::{Ensemble, OpenRun, Scorer, Scores};
 pub use stack::stack_predictions;
-pub use summary::{PredictionSummary, write_csv, write_hits};
+pub use summary::{PredictionSummary, write_csv, write_hits, write_sets};
 pub use test_records::TestRecord;
 pub use top::{Extremes, Hit};
 pub use validation::ValidationPredictions;

@@ -3,7 +3,7 @@
 use crate::block::{Scored, ScoredBlock};
 use crate::csv::CsvTable;
 use crate::folder::{missing, unfinished, unreadable, unwritten};
-use crate::{Extremes, HistogramScale, Hit, HitNotes, Plan, PredictionFolder};
+use crate::{Extremes, HistogramScale, Hit, HitNotes, KeptPredictions, Plan, PredictionFolder};
 use knockout_base::error::Result;
 use knockout_base::files;
 use knockout_data::cell::GeneTable;
@@ -139,6 +139,76 @@ pub fn write_csv(folder: &PredictionFolder, genes: &GeneTable) -> Result<PathBuf
     table.finish().map_err(unreadable(&path))?;
     out.commit().map_err(unwritten)?;
     Ok(path)
+}
+
+/// Writes the rows of a list of sets as their file has them, with the prediction of each behind its columns; `None` unless the folder
+/// keeps all predictions. A set that filters left out has no prediction.
+pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
+    folder: &PredictionFolder,
+    columns: &[String],
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Option<PathBuf>> {
+    const NAME: &str = "sets.csv";
+    let plan = folder.plan();
+    let blocks = 0..plan.blocks();
+    if plan.keep != KeptPredictions::All || plan.part.of_blocks(plan.blocks()) != blocks {
+        return Ok(None);
+    }
+    let path = folder.path().join(NAME);
+    let mut out = folder.files().pending(NAME).map_err(unwritten)?;
+    let mut table = CsvTable::new(&mut out);
+    let (mut rows, mut is_begun) = (rows.into_iter().zip(0_u64..), false);
+    for block in blocks {
+        let found = ScoredBlock::read(folder.files(), plan, folder.identity(), block)?;
+        let has_sd = found.scores.sd.is_some();
+        if !is_begun {
+            columns.iter().try_for_each(|name| table.text(name)).map_err(unreadable(&path))?;
+            let mut names = vec![new_name(columns, "prediction")];
+            names.extend(has_sd.then(|| new_name(columns, "sd")));
+            let header = names.iter().try_for_each(|name| table.text(name));
+            header.and_then(|()| table.end_row()).map_err(unreadable(&path))?;
+            is_begun = true;
+        }
+        let end = ((block + 1) * plan.block).min(plan.candidates.count);
+        let mut next = 0;
+        let count = end - block * plan.block;
+        for (cells, number) in rows.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            let is_kept = found.numbers.get(next) == Some(&number);
+            let hit = is_kept.then(|| found.hit(next));
+            next += usize::from(is_kept);
+            let line = set_row(&mut table, columns.len(), cells, hit.as_ref(), has_sd);
+            line.map_err(unreadable(&path))?;
+        }
+    }
+    table.finish().map_err(unreadable(&path))?;
+    out.commit().map_err(unwritten)?;
+    Ok(Some(path))
+}
+
+/// Returns a name that no column has.
+fn new_name(columns: &[String], name: &str) -> String {
+    let is_free = |name: &String| !columns.iter().any(|column| column.eq_ignore_ascii_case(name));
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
+fn set_row<'r, W: Write>(
+    table: &mut CsvTable<W>,
+    width: usize,
+    cells: impl Iterator<Item = &'r str>,
+    hit: Option<&Hit>,
+    has_sd: bool,
+) -> io::Result<()> {
+    for cell in cells.chain(std::iter::repeat("")).take(width) {
+        // A negative number is not a formula.
+        let is_number = cell.parse::<f64>().is_ok();
+        if is_number { table.number(Some(cell))? } else { table.text(cell)? }
+    }
+    table.number(hit.map(|hit| hit.prediction))?;
+    if has_sd {
+        table.number(hit.and_then(|hit| hit.sd))?;
+    }
+    table.end_row()
 }
 
 /// The columns that every table of predictions begins with.

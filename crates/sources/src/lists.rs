@@ -16,17 +16,69 @@ const SHOWN: usize = 50;
 /// Unknown names that come with names like them.
 const EXPLAINED: usize = 5;
 
-/// Headers of gene columns begin with it.
-const GENE: &str = "gene";
-
 const STYLE: Style = Style { format: "a list of gene names", separator: None, quotes: Quotes::Double };
 
-/// Reads sets: in a table with a header, the columns whose names begin with `gene`; without one, every cell of a line.
+/// The rows of a list of sets as its file has them: all columns, and the genes in their order.
+#[derive(Debug, Clone, Default)]
+pub struct SetTable {
+    columns: Vec<String>,
+    text: String,
+    /// End of each cell in the text.
+    cells: Vec<usize>,
+    /// End of each row in the cells.
+    rows: Vec<usize>,
+}
+
+impl SetTable {
+    fn push(&mut self, row: &Row<'_>) {
+        for cell in 0..row.width() {
+            self.text.push_str(&String::from_utf8_lossy(row.bytes(cell)));
+            self.cells.push(self.text.len());
+        }
+        self.rows.push(self.cells.len());
+    }
+
+    /// Names the columns that a header leaves without a name.
+    fn finish(&mut self, header: Vec<String>) {
+        let starts = std::iter::once(&0).chain(&self.rows);
+        let width = starts.zip(&self.rows).map(|(start, end)| end - start).max().unwrap_or(0);
+        let is_headed = !header.is_empty();
+        self.columns = header;
+        for column in self.columns.len() + 1..=width {
+            self.columns.push(if is_headed { format!("column_{column}") } else { format!("gene_{column}") });
+        }
+    }
+
+    /// Returns the names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Returns the cells of a row; a row may have fewer than there are columns.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = &str> {
+        let start_of = |ends: &[usize], index: usize| if index == 0 { 0 } else { ends[index - 1] };
+        let cells = start_of(&self.rows, row)..self.rows[row];
+        cells.map(move |cell| &self.text[start_of(&self.cells, cell)..self.cells[cell]])
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Reads sets: in a table with a header, the columns of genes; without one, every cell of a line. Also gives the rows of the file.
 ///
 /// Sets come sorted, in the order of the file.
-pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets> {
+pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<(GeneSets, SetTable)> {
     let (names, mut unknown, mut sets) = (Names::new(genes), BTreeSet::new(), GeneSets::default());
-    each_row(path, &names, |row, columns| {
+    let mut table = SetTable::default();
+    let header = each_row(path, &names, |row, columns| {
         let (mut set, mut is_whole) = (Vec::with_capacity(4), true);
         for &column in columns {
             let cell = row.bytes(column);
@@ -50,11 +102,13 @@ pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets> {
         }
         if is_whole && !set.is_empty() {
             sets.push(&set);
+            table.push(row);
         }
         Ok(())
     })?;
     refuse_unknown(&path.display().to_string(), unknown, genes)?;
-    if sets.is_empty() { Err(empty_list(path)) } else { Ok(sets) }
+    table.finish(header);
+    if sets.is_empty() { Err(empty_list(path)) } else { Ok((sets, table)) }
 }
 
 /// Reads genes: the first gene column or the first cell of every line; a name may stand there twice.
@@ -121,50 +175,66 @@ fn empty_list(path: &Path) -> Error {
     Error::request(format!("{} lists nothing; {expected}", path.display()))
 }
 
-/// Visits the rows of a table with the columns that hold genes.
+/// Visits the rows of a table with the columns that hold genes; gives the header, empty where there is none.
 fn each_row(
     path: &Path,
     names: &Names,
     mut visit: impl FnMut(&Row<'_>, &[usize]) -> Result<()>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let mut magic = [0; 4];
     // A pipe gives its bytes once, so nothing looks into it ahead of the reader.
     let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
     let is_read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
     if is_read && (&magic == b"PAR1" || &magic == b"PK\x03\x04") {
-        let first = ["gene_1", "gene_a", "gene1", "gene", "systematic"];
-        let others = [
-            ["gene_2", "gene_b", "gene2"],
-            ["gene_3", "gene_c", "gene3"],
-            ["gene_4", "gene_d", "gene4"],
-            ["gene_5", "gene_e", "gene5"],
+        let first = [
+            "gene_1",
+            "gene_a",
+            "gene1",
+            "gene a",
+            "query",
+            "query gene",
+            "query_gene",
+            "gene",
+            "systematic",
         ];
-        let mut columns = vec![ColumnNames::required(first)];
+        let second = ["gene_2", "gene_b", "gene2", "gene b", "array", "array gene", "array_gene"];
+        let others =
+            [["gene_3", "gene_c", "gene3"], ["gene_4", "gene_d", "gene4"], ["gene_5", "gene_e", "gene5"]];
+        let mut columns = vec![ColumnNames::required(first), ColumnNames::optional(second)];
         columns.extend(others.map(ColumnNames::optional));
-        let (mut table, found, _) = TextTable::open(path, STYLE, None, &columns, &|_| {})?;
-        let columns: Vec<usize> = found.into_iter().flatten().collect();
+        let (table, found, _) = TextTable::open(path, STYLE, None, &columns, &|_| {})?;
+        let header = table.header().names().to_vec();
+        let genes: Vec<usize> = found.into_iter().flatten().collect();
+        // Of a Parquet file only the columns that are looked for are read, so all are; a workbook has them anyway.
+        let mut all: Vec<ColumnNames<'_>> =
+            genes.iter().map(|&gene| ColumnNames::required([&header[gene][..]])).collect();
+        let is_once =
+            |name: &&String| header.iter().filter(|other| other.eq_ignore_ascii_case(name)).count() == 1;
+        all.extend(header.iter().filter(is_once).map(|name| ColumnNames::optional([&name[..]])));
+        let (mut table, ..) = TextTable::open(path, STYLE, None, &all, &|_| {})?;
         while let Some(row) = table.next_row()? {
-            visit(&row, &columns)?;
+            visit(&row, &genes)?;
         }
-        return Ok(());
+        return Ok(header);
     }
     let mut table = TextTable::unchecked(InputBytes::open(path, &|_| {})?, STYLE)?;
-    let mut columns: Option<Vec<usize>> = None;
+    let (mut columns, mut names_of_columns): (Option<Vec<usize>>, _) = (None, Vec::new());
     while let Some(row) = table.next_row()? {
         let Some(columns) = &columns else {
-            let headed = header(&row, names);
-            let is_header = headed.is_some();
-            let all = headed.unwrap_or_else(|| (0..row.width()).collect());
-            if !is_header {
-                visit(&row, &all)?;
+            if let Some(found) = header(&row, names) {
+                let name = |cell| String::from_utf8_lossy(row.bytes(cell)).into_owned();
+                names_of_columns = (0..row.width()).map(name).collect();
+                columns = Some(found);
+            } else {
+                // Lines without a header may have any number of cells.
+                visit(&row, &(0..row.width()).collect::<Vec<_>>())?;
+                columns = Some((0..64).collect());
             }
-            // Lines without a header may have any number of cells.
-            columns = Some(if is_header { all } else { (0..64).collect() });
             continue;
         };
         visit(&row, columns)?;
     }
-    Ok(())
+    Ok(names_of_columns)
 }
 
 /// Returns the gene columns of a header; `None` if the line is not a header.
@@ -172,12 +242,28 @@ fn header(row: &Row<'_>, names: &Names) -> Option<Vec<usize>> {
     if (0..row.width()).any(|cell| names.gene(row.bytes(cell)).is_some()) {
         return None;
     }
-    let is_gene = |&cell: &usize| {
-        let name = String::from_utf8_lossy(row.bytes(cell)).trim_start_matches('#').trim().to_lowercase();
-        name.starts_with(GENE) || name.starts_with("systematic")
-    };
-    let columns: Vec<usize> = (0..row.width()).filter(is_gene).collect();
+    let columns: Vec<usize> =
+        (0..row.width()).filter(|&cell| is_gene_column(&String::from_utf8_lossy(row.bytes(cell)))).collect();
     (!columns.is_empty()).then_some(columns)
+}
+
+/// Whether a column has genes by its name: `gene_a`, `Query`, `array gene`, `systematic name`, not `query allele`.
+fn is_gene_column(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let of_genes = |word: &&str| {
+        word.starts_with("gene")
+            || word.starts_with("systematic")
+            || matches!(*word, "query" | "array" | "orf" | "orfs" | "locus")
+    };
+    let of_others = |word: &&str| {
+        matches!(
+            *word,
+            "allele" | "alleles" | "strain" | "kind" | "score" | "fitness" | "description" | "count"
+        )
+    };
+    words.iter().any(of_genes) && !words.iter().any(of_others)
 }
 
 #[cfg(test)]
@@ -197,7 +283,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         read_sets(file.path(), &table())
-            .map(|sets| sets.view().iter().map(<[u32]>::to_vec).collect())
+            .map(|(sets, _)| sets.view().iter().map(<[u32]>::to_vec).collect())
             .map_err(|error| error.to_string())
     }
 
@@ -206,6 +292,37 @@ mod tests {
         let expected = Ok(vec![vec![0, 1], vec![0, 1, 2]]);
         assert_eq!(sets("YA\tYB\nccc1\tYB\tAAA1\n"), expected);
         assert_eq!(sets("score,gene_a,gene_b,gene_c\n1,YB,YA,\n2,YC,YB,YA\n"), expected);
+    }
+
+    #[test]
+    fn headers_of_screens_are_recognised() {
+        let expected = Ok(vec![vec![0, 1]]);
+        for header in
+            ["Query,Array", "query gene,array gene", "ORF 1,ORF 2", "#Gene A,Gene B", "Systematic name,locus"]
+        {
+            assert_eq!(sets(&format!("{header}\nYB,YA\n")), expected, "{header}");
+        }
+        assert_eq!(sets("Query,Query allele,Array,score\nYB,ya-1,YA,-1\n"), expected);
+        assert!(sets("Quarry,Aray\nYB,YA\n").unwrap_err().contains("2 names are not a gene"), "not a header");
+    }
+
+    #[test]
+    fn rows_stay_as_they_are() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let gene_table = table();
+        let rows = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            let (_, table) = read_sets(file.path(), &gene_table).unwrap();
+            let rows: Vec<Vec<String>> =
+                (0..table.len()).map(|row| table.row(row).map(str::to_owned).collect()).collect();
+            (table.columns().to_vec(), rows)
+        };
+        let (columns, found) = rows("note,Query,Array\n\"a, b\",YC,bbb1\n,YB,YA\n");
+        assert_eq!(columns, ["note", "Query", "Array"]);
+        assert_eq!(found, [["a, b", "YC", "bbb1"], ["", "YB", "YA"]]);
+        let (columns, found) = rows("YC\tYA\nYC\tYB\tYA\n");
+        assert_eq!(columns, ["gene_1", "gene_2", "gene_3"]);
+        assert_eq!(found, [vec!["YC", "YA"], vec!["YC", "YB", "YA"]]);
     }
 
     #[test]

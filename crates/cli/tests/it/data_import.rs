@@ -258,6 +258,37 @@ fn aliases_give_altered_names_their_genes() {
         .warns(&["some look like numbers (1: "]);
 }
 
+#[test]
+fn tables_of_laboratories_are_imported_with_warnings() {
+    let home = Home::empty();
+    let rows = "HTZ1;YOL012C;0,5\nHTZ1-DAmP;CDC48;-1,25\ncdc48-3;yml090wΔ;n.d.\nYML090W;CDC48;1,234\n;;\n";
+    home.write("lab.csv", format!("Gene A;Gene B;score\n{rows}"));
+    home.ok("data import lab --screen lab.csv")
+        .warns(&[
+            "2 systematic and 2 other names (e.g. YML090W, YOL012C, CDC48, HTZ1)",
+            "--genes sgd:SGD_features.tab",
+            "1 rows left out: no score",
+        ])
+        .prints(&["3 of 4 rows, 1 with an allele in the name of a gene", "deletion 2, mixed 1"]);
+    home.write("matrix.csv", ",AA1,BB1,CC1\nAA1,,-0.5,0.2\nBB1,-0.5,,0.1\nCC1,0.2,0.1,\n");
+    home.ok("data import matrix --screen matrix:matrix.csv")
+        .prints(&["3 of 9 rows", "3 samples (3 of 2 genes; deletion 3), 0 repeats"]);
+    home.write("unclear.csv", "gene_a;gene_b;score\nAA1;BB1;1,234\n");
+    home.fails("data import unclear --screen unclear.csv", 3, &["line 2", "decimal=comma"]);
+    home.ok("data import unclear --screen unclear.csv,decimal=comma");
+    home.write("bad.csv", "gene_a;gene_b;score\nAA1;BB1;x\nAA1;C 1;2,5\n");
+    home.fails(
+        "data import bad --screen bad.csv",
+        3,
+        &["2 rows cannot be read: line 2", "; line 3: \"C 1\" is not a gene name: it has a space"],
+    );
+    home.fails(
+        "data import bad --screen matrix:matrix.csv,shape=square",
+        2,
+        &["expected one of `symmetric`"],
+    );
+}
+
 const ANNOTATIONS: &str =
     "--screen screen.tsv --annotations gaf:sgd.gaf,name=go --annotations json:complexes.json";
 

@@ -80,6 +80,43 @@ fn lists_of_sets_are_predicted_in_their_order() {
 }
 
 #[test]
+fn the_rows_of_a_list_keep_their_columns_and_their_order() {
+    let home = Home::with_runs(&["seed-0"]);
+    let [a, b, c] = genes_of_a_sample(&home);
+    let [low_a, low_c] = [&a, &c].map(|name| name.to_lowercase());
+    home.write(
+        "mine.csv",
+        format!(
+            "note,Query,Array,third,fold\n\"x, y\",{c},{low_a},{b},-1.5\n=1,{b},{a},,7\n,{low_c},{b},{a},\n"
+        ),
+    );
+    home.write("out.txt", format!("{c}\n"));
+    // The third column has no name of a gene column.
+    let shown = home.json("predict seed-0 -q --sets mine.csv --out mine --csv --json");
+    assert!(shown["files"].to_string().contains("sets.csv"), "{shown}");
+    let rows = |folder: &str| -> Vec<Vec<String>> {
+        let text = home.read(&format!("{folder}/sets.csv"));
+        text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    };
+    let found = rows("mine");
+    assert_eq!(found[0], ["note", "Query", "Array", "third", "fold", "prediction"]);
+    assert_eq!(found[1][..7], ["\"x", " y\"", &c, &low_a, &b, "-1.5", &found[1][6]].map(str::to_owned)[..]);
+    assert_eq!(found[2][..5], ["'=1", &b, &a, "", "7"]);
+    assert_eq!(found[3][1..3], [low_c, b.clone()]);
+    // The predictions are those of the blocks.
+    let csv = home.read("mine/predictions.csv");
+    let predictions: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    let of_rows: Vec<&str> = found[1..].iter().map(|row| &row.last().unwrap()[..]).collect();
+    assert_eq!(of_rows, predictions);
+    // What a filter leaves out has a row without a prediction, and a part of the predictions has no table.
+    home.ok("predict seed-0 -q --sets mine.csv --exclude out.txt --out less");
+    let less: Vec<String> = rows("less")[1..].iter().map(|row| row.last().unwrap().clone()).collect();
+    assert_eq!(less, ["", predictions[1], ""]);
+    home.ok("predict seed-0 -q --sets mine.csv --top 1 --out best");
+    assert!(!home.exists("best/sets.csv"));
+}
+
+#[test]
 fn wrong_lists_are_refused() {
     let home = Home::with_runs(&["seed-0"]);
     let [a, b, c] = genes_of_a_sample(&home);

@@ -3,7 +3,7 @@
 use crate::page::Page;
 use crate::units::count;
 use knockout_sources::import::altered::{ADVICE, LooksLike};
-use knockout_sources::import::report::{ImportReport, RowReport};
+use knockout_sources::import::report::{ImportReport, NameKinds, RowReport};
 use std::path::Path;
 
 /// Returns sentences about rows left out, one for each source and reason.
@@ -22,6 +22,11 @@ pub fn import_remarks(report: &ImportReport) -> Vec<String> {
             lines.push(format!("{}: names that look like {named} are taken as genes; {ADVICE}", source.file));
         }
     }
+    let kinds = report
+        .gene_sources
+        .iter()
+        .filter_map(|source| Some((source.file.as_str(), source.name_kinds.as_ref()?)));
+    lines.extend(kinds.flat_map(|(file, kinds)| name_remarks(file, kinds)));
     for (file, rows) in files {
         if rows.unknown_gene > 0 {
             lines.push(format!(
@@ -43,6 +48,30 @@ pub fn import_remarks(report: &ImportReport) -> Vec<String> {
     }
     // Genes outside the table need no remark here: a genome's annotations have many.
     lines.extend(report.annotations.iter().flat_map(|set| skipped(&set.file, &set.rows)));
+    lines
+}
+
+/// Remarks about names that only a gene table can settle.
+fn name_remarks(file: &str, kinds: &NameKinds) -> Vec<String> {
+    let mut lines = Vec::new();
+    if kinds.are_mixed() {
+        lines.push(format!(
+            "warning: {file}: {} systematic and {} other names (e.g. {}) without a gene table: a gene under both counts as two; \
+             --genes sgd:SGD_features.tab resolves them",
+            count(kinds.systematic),
+            count(kinds.other),
+            kinds.examples.join(", ")
+        ));
+    }
+    if !kinds.allele_like.is_empty() {
+        let examples: Vec<&str> = kinds.allele_like.iter().take(3).map(String::as_str).collect();
+        lines.push(format!(
+            "warning: {file}: {} have the form of an allele (e.g. {}) and are taken as genes; --genes sgd:SGD_features.tab \
+             assigns alleles to their genes",
+            if kinds.allele_like.len() == 1 { "one name".to_owned() } else { format!("{} names", count(kinds.allele_like.len())) },
+            examples.join(", ")
+        ));
+    }
     lines
 }
 
@@ -112,9 +141,10 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
     }
     for features in &report.features {
         line(format!(
-            "  features {}: {} of {} genes",
+            "  features {}: {} column{} of numbers for {} genes",
             features.file,
             count(features.columns),
+            if features.columns == 1 { "" } else { "s" },
             count(features.genes)
         ));
     }
@@ -131,10 +161,15 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
     }
     for screen in &report.screens {
         line(format!(
-            "  screen {}: {} of {} rows",
+            "  screen {}: {} of {} rows{}",
             screen.source,
             count(screen.measurements),
-            count(screen.rows.read)
+            count(screen.rows.read),
+            if screen.allele_names == 0 {
+                String::new()
+            } else {
+                format!(", {} with an allele in the name of a gene", count(screen.allele_names))
+            }
         ));
     }
     lines

@@ -116,3 +116,81 @@ pub(crate) fn request(text: impl Into<String>) -> Error {
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
 }
+
+/// Bad rows that a message lists.
+const LISTED: usize = 10;
+
+/// Rows that cannot be read, gathered so that one message names them together.
+#[derive(Debug, Default)]
+pub(crate) struct BadRows {
+    first: Vec<Error>,
+    count: u64,
+}
+
+impl BadRows {
+    /// Takes the error of a row; an error that concerns more than a row stays.
+    pub(crate) fn note(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        match result {
+            Err(error) if error.class() == Class::Damage && error.line().is_some() => {
+                self.count += 1;
+                if self.first.len() < LISTED {
+                    self.first.push(error);
+                }
+                Ok(())
+            }
+            Err(error) => Err(self.with_last(error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Returns the error of all rows so far and of one that ends the reading.
+    pub(crate) fn with_last(&mut self, error: Error) -> Error {
+        if self.count == 0 || error.class() != Class::Damage {
+            return error;
+        }
+        self.count += 1;
+        self.first.push(error);
+        self.taken()
+    }
+
+    /// Ends with an error if there are bad rows.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        if self.count == 0 { Ok(()) } else { Err(self.taken()) }
+    }
+
+    fn taken(&mut self) -> Error {
+        let mut first = std::mem::take(&mut self.first);
+        let count = std::mem::take(&mut self.count);
+        match first.pop() {
+            Some(error) if count == 1 => error,
+            last => {
+                first.extend(last);
+                joined(&first, count)
+            }
+        }
+    }
+}
+
+/// One error of several rows of a file.
+fn joined(first: &[Error], count: u64) -> Error {
+    let mut rows: Vec<String> = first.iter().map(described).collect();
+    let unlisted = count - rows.len() as u64;
+    if unlisted > 0 {
+        rows.push(format!("and {unlisted} more"));
+    }
+    let error = Error::damage(format!("{count} rows cannot be read: {}", rows.join("; ")));
+    match first.iter().find_map(Error::path) {
+        Some(path) => error.in_file(path),
+        None => error,
+    }
+}
+
+/// The error of a row without its file.
+fn described(error: &Error) -> String {
+    let line = error.line().map(|line| format!("line {line}"));
+    let context: Vec<String> = line.into_iter().chain(error.key().map(str::to_owned)).collect();
+    if context.is_empty() {
+        return error.message().to_owned();
+    }
+    format!("{}: {}", context.join(", "), error.message())
+}

@@ -17,6 +17,7 @@ pub mod report;
 mod run;
 pub mod screens;
 pub mod source;
+pub(crate) mod strain;
 
 pub use recipe::Recipe;
 pub use report::ImportReport;

@@ -1,6 +1,7 @@
 //! Report of an import: counts per source, rows left out, and why. Written as `import-report.json`.
 
 use crate::import::altered::LooksLike;
+pub use crate::import::genes::NameKinds;
 use crate::import::names::UnresolvedNames;
 use crate::import::networks::EdgeCounts;
 use crate::import::source::RowTally;
@@ -56,6 +57,9 @@ pub struct GeneReport {
     /// Genes of the table whose names a spreadsheet seems to have altered.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub altered_names: BTreeMap<String, LooksLike>,
+    /// Kinds of the names, where the screens define the genes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_kinds: Option<NameKinds>,
 }
 
 /// Counts of one network of a file.
@@ -141,6 +145,8 @@ pub struct ScreenReport {
     pub orders: BTreeMap<usize, u64>,
     /// These rows by kind of perturbation.
     pub kinds: BTreeMap<String, u64>,
+    /// These rows with a gene whose name states the allele, such as `cdc48-3`.
+    pub allele_names: u64,
     /// The file's rows.
     pub rows: RowReport,
 }

@@ -98,6 +98,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The content as a table without a header: text or a sheet.
+    pub(crate) fn unheaded(&self, style: Style) -> Result<TextTable<'a>, Error> {
+        match self.content {
+            Content::File(advance) => {
+                let (table, tally) =
+                    TextTable::open_unheaded(&self.path, style, self.sheet.borrow().as_deref(), advance)?;
+                *self.tally.borrow_mut() = tally;
+                Ok(table)
+            }
+            Content::Bytes(_) => TextTable::unchecked(self.input()?, style),
+        }
+    }
+
     /// The content as one JSON value; `what` names it in messages.
     pub(crate) fn json<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, Error> {
         serde_json::from_slice(&self.whole(what)?).map_err(|error| self.fail(fault::decode(what, error)))

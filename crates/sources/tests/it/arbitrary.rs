@@ -28,6 +28,7 @@ fn all(bytes: &[u8]) {
     read_costanzo(bytes).ok();
     read_emap(bytes).ok();
     read_table(bytes).ok();
+    read_scores(bytes, None).ok();
     list::read(&source).ok();
     sgd::read(&source, &["ORF".to_owned()], &[]).ok();
     knockout_sources::import::genes::aliases::read_string(&source, &mut Names::new(&genes())).ok();
@@ -61,6 +62,10 @@ fn word() -> impl Strategy<Value = String> {
         "-1",
         "500",
         "0.5",
+        "0,5",
+        "n.d.",
+        "yal001cΔ",
+        "tfc3-8",
         "1e-5",
         "",
         "-",
@@ -114,6 +119,7 @@ fn header() -> impl Strategy<Value = String> {
         "protein1 protein2 neighborhood fusion cooccurence coexpression experimental database combined_score\n".to_owned(),
         "gene_a\tallele_a\tgene_b\tallele_b\ts_score\n".to_owned(),
         "a,b,score\n".to_owned(),
+        ",YAL001C,TFC3,YAL002W\n".to_owned(),
         "gene,term\n".to_owned(),
         "!gaf-version: 2.2\n".to_owned(),
         "{\"YAL001C\": [\"".to_owned(),

@@ -52,8 +52,11 @@ fn number_that_does_not_parse() {
         "links.txt, line 2, column \"combined_score\": \"5OO\" is not a STRING score, a whole number from 0 to 1000"
     );
     refused!(
-        read_emap(b"gene_a\tallele_a\tgene_b\tallele_b\ts_score\nYAL001C\tDELETION\tYAL002W\tDAMP\t0,5\n"),
-        "emap.tsv, line 2, column \"s_score\": \"0,5\" is not a score, a finite number (with a decimal point: turn commas into points first)"
+        read_emap(
+            b"gene_a\tallele_a\tgene_b\tallele_b\ts_score\nYAL001C\tDELETION\tYAL002W\tDAMP\t0.5\n\
+              YAL001C\tDELETION\tYAL003W\tDAMP\t0,5\n"
+        ),
+        "emap.tsv, line 3, column \"s_score\": \"0,5\" is not a score, a finite number (it has a comma, and line 2 has a decimal point)"
     );
     for bad in ["inf", "1e999", "0x10", "1.5.2"] {
         let text = format!("a,b,score\nYAL001C,YAL002W,{bad}\n");
@@ -169,7 +172,7 @@ fn a_file_that_is_something_else() {
     );
     refused!(
         list::read(&Source::bytes("genes.txt", b"YAL001C\nthis is prose, not a list\n")),
-        "genes.txt, line 2: \"this is prose\" is not a gene name: no spaces, at most 40 characters"
+        "genes.txt, line 2: \"this is prose\" is not a gene name: it has a space; write one name in each cell"
     );
 }
 

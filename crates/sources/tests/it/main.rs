@@ -4,5 +4,6 @@
 mod annotations;
 mod arbitrary;
 mod hostile;
+mod laboratory;
 mod store;
 mod support;

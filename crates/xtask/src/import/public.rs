@@ -35,7 +35,7 @@ const fn text(
 
 pub(super) const GENES: &str = "YAL001C\nYAL002W\nYAL003W\nYBR001C\nYDL227C\n";
 
-pub(super) const PUBLIC: [Public; 17] = [
+pub(super) const PUBLIC: [Public; 18] = [
     text("--genes", "list:genes.txt", "genes.txt", GENES),
     text("--genes", "sgd:SGD_features.tab", "SGD_features.tab", FEATURES),
     text(
@@ -119,6 +119,12 @@ pub(super) const PUBLIC: [Public; 17] = [
         is_text: false,
     },
     Public { option: "--screen", source: "torchcell:006", file: store::FILE, content: "", is_text: false },
+    text(
+        "--screen",
+        "matrix:matrix.csv",
+        "matrix.csv",
+        ";YAL001C;YAL002W\nYAL001C;;-0,5\nyal002wΔ;-0,5;n.d.\n",
+    ),
 ];
 
 const FEATURES: &str = "S000000001\tORF\tVerified\tYAL001C\tTFC3\tTSV115|FUN24\tchromosome 1\t\t1\t151166\t147594\tC\t\t\t\t\n\

@@ -52,7 +52,10 @@ use std::path::PathBuf;
                 costanzo2016:FILE  SGA tables
                 emap:FILE     gene_a, allele_a, gene_b, allele_b, s_score
                 table:FILE    genes=COLUMN+COLUMN, score=COLUMN, query=1, p-value=, fitness=,
-                              fitness-sd=, kind=, kind-column=, where.COLUMN=VALUE
+                              fitness-sd=, kind=, kind-column=, allele-columns=COLUMN+COLUMN,
+                              decimal=comma|point, sheet=, where.COLUMN=VALUE
+                matrix:FILE   a gene in each row and column; shape=symmetric|query-rows|query-columns,
+                              kind=, decimal=, separator=, sheet=
                 torchcell:DIR the Python system's LMDB; splits=FILE+FILE
                 FILE          a table with gene_a, gene_b[, gene_c], score; others: genes=, score=
                 all: alleles=deletion|all

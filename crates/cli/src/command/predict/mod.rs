@@ -19,11 +19,11 @@ use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     BlockShare, Calibration, CandidateSpec, Candidates, CutOffs, Filters, HistogramScale, HitEvidence,
     HitNotes, KeptPredictions, Outcome, Plan, PredictionFolder, PredictionObserver, PredictionSummary,
-    RegimeAccuracy, RunEntry, Scorer as _, write_csv, write_hits,
+    RegimeAccuracy, RunEntry, Scorer as _, write_csv, write_hits, write_sets,
 };
 use knockout_report::lab::{PredictionDocument, hits_network, hits_page, hits_workbook, prediction_page};
 use knockout_report::units::count;
-use knockout_sources::lists;
+use knockout_sources::lists::{self, SetTable};
 use knockout_train::checkpoint::Slot;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ enum PredictCommand {
 /// Candidates to predict.
 #[derive(Debug, Args)]
 struct CandidateArgs {
-    /// Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names
+    /// Sets of genes in a TSV, CSV, xlsx or Parquet file, by systematic or standard names; sets.csv has its rows with predictions
     #[arg(long, value_name = "FILE", conflicts_with_all = ["genes", "with"])]
     sets: Option<PathBuf>,
     /// All pairs of --genes
@@ -152,12 +152,14 @@ struct FilterArgs {
 }
 
 impl CandidateArgs {
-    fn choice(&self, genes: &GeneTable, samples: &Samples) -> Result<CandidateSpec> {
+    /// Returns the candidates, and the rows of their file where they are listed in one.
+    fn choice(&self, genes: &GeneTable, samples: &Samples) -> Result<(CandidateSpec, Option<SetTable>)> {
         if let Some(part) = self.dataset_part {
-            return Ok(CandidateSpec::DatasetPart(part));
+            return Ok((CandidateSpec::DatasetPart(part), None));
         }
         if let Some(path) = &self.sets {
-            return Ok(CandidateSpec::Listed(lists::read_sets(path, genes)?));
+            let (sets, table) = lists::read_sets(path, genes)?;
+            return Ok((CandidateSpec::Listed(sets), Some(table)));
         }
         let with = lists::find_genes(&self.with, genes, "--with")?;
         let order = match (self.pairs, self.triples, with.len()) {
@@ -180,7 +182,7 @@ impl CandidateArgs {
             }
             _ => lists::read_genes(&self.genes, genes)?,
         };
-        Ok(CandidateSpec::Combinations { order, genes: chosen, with })
+        Ok((CandidateSpec::Combinations { order, genes: chosen, with }, None))
     }
 }
 
@@ -236,8 +238,8 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
         exclude: exclude.unwrap_or_default(),
         min_degree: args.filters.min_degree,
     };
-    let candidates =
-        Candidates::new(args.what.choice(genes, samples)?, &filters, cell, samples, &opened.split)?;
+    let (choice, listed) = args.what.choice(genes, samples)?;
+    let candidates = Candidates::new(choice, &filters, cell, samples, &opened.split)?;
     let scorer = opened.scorer();
     scorer.check_orders(&candidates.orders(), &opened.runs)?;
     note_orders(&candidates.orders(), &opened, ui);
@@ -300,6 +302,10 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
                 let evidence = HitEvidence::of(&opened, &candidates, &summary.extremes, chosen)?;
                 document = document.with_evidence(evidence);
                 write_hit_files(&mut document, args)?;
+            }
+            if let Some(table) = &listed {
+                let rows = (0..table.len()).map(|row| table.row(row));
+                document.files.extend(write_sets(&folder, table.columns(), rows)?);
             }
             if let Some(path) = &args.html {
                 let calibration = Calibration::of(&opened, &candidates.orders())?;

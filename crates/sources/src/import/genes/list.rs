@@ -17,10 +17,8 @@ pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
         if name.is_empty() {
             continue;
         }
-        if !is_name(name) {
-            let value = shown(name.as_bytes());
-            return Err(lines
-                .error(fault::bad_value(value, "a gene name: no spaces, at most 40 characters".to_owned())));
+        if let Some(error) = name_fault(name.as_bytes()) {
+            return Err(lines.error(error));
         }
         let gene = Gene { systematic: name.to_owned(), standard: None };
         genes.push(ListedGene { gene, aliases: Vec::new(), position: None });
@@ -31,7 +29,39 @@ pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
     Ok(genes)
 }
 
+/// The most bytes of a gene name.
+const MAX_NAME: usize = 40;
+
 /// Whether a word can be a gene name.
 pub(crate) fn is_name(word: &str) -> bool {
-    !word.is_empty() && word.len() <= 40 && word.chars().all(|c| c.is_ascii_graphic() && c != '<' && c != '>')
+    fault_of(word).is_none()
+}
+
+/// Returns the error of a text that cannot be a gene name.
+pub(crate) fn name_fault(word: &[u8]) -> Option<Error> {
+    let found = match std::str::from_utf8(word) {
+        Ok(text) => fault_of(text)?,
+        Err(_) => "it is not UTF-8 text".to_owned(),
+    };
+    Some(fault::bad_value(shown(word), format!("a gene name: {found}")))
+}
+
+/// Returns the reason why a word cannot be a gene name.
+fn fault_of(word: &str) -> Option<String> {
+    if word.is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    if let Some(bad) = word.chars().find(|&c| !c.is_ascii_graphic() || c == '<' || c == '>') {
+        return Some(match bad {
+            ' ' => "it has a space; write one name in each cell".to_owned(),
+            'Δ' | '∆' => {
+                format!("it has {bad:?}, which marks a deletion; write the name of the gene alone")
+            }
+            _ => format!(
+                "it has {bad:?}; names have letters, digits and signs of ASCII without spaces, \"<\" and \">\""
+            ),
+        });
+    }
+    (word.len() > MAX_NAME)
+        .then(|| format!("it has {} characters, and at most {MAX_NAME} are allowed", word.len()))
 }

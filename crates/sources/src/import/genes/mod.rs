@@ -5,7 +5,7 @@ pub mod list;
 mod named;
 pub mod sgd;
 
-pub(crate) use list::is_name;
+pub use named::NameKinds;
 pub(crate) use named::NamedGenes;
 
 use knockout_data::cell::{Gene, GenePosition};

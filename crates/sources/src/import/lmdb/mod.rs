@@ -10,8 +10,7 @@ pub use record::parse as parse_record;
 pub use splits::{IndexSplit, find as find_splits, read as read_split};
 pub use store::{RecordRows, read};
 
-use crate::import::fault;
-use crate::import::genes::{ListedGene, list::is_name};
+use crate::import::genes::{ListedGene, list::name_fault};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::cell::Gene;
@@ -30,9 +29,8 @@ pub(crate) fn store_folder(root: &Path) -> Option<PathBuf> {
 pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
     let names: Vec<String> = source.json("a list of gene names")?;
     let listed = |name: String| {
-        if !is_name(&name) {
-            let expected = "a gene name".to_owned();
-            return Err(source.fail(fault::bad_value(name, expected)));
+        if let Some(error) = name_fault(name.as_bytes()) {
+            return Err(source.fail(error));
         }
         Ok(ListedGene {
             gene: Gene { systematic: name, standard: None },

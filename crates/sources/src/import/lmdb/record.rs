@@ -1,7 +1,7 @@
 //! One record: a list of experiments on one genotype, as JSON.
 
 use crate::import::screens::sink::Numbers;
-use crate::import::screens::strain::PerturbationKind;
+use crate::import::strain::PerturbationKind;
 use serde::Deserialize;
 
 /// Parts of an experiment that become a measurement.

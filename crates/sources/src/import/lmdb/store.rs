@@ -62,7 +62,7 @@ pub fn read(
             rows[index as usize] = rows[index as usize].or(taken);
         }
     }
-    Ok((sink.finish(), rows, source.digest()))
+    Ok((sink.finish()?, rows, source.digest()))
 }
 
 fn import_error(error: LmdbError) -> Error {

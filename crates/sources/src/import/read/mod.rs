@@ -5,6 +5,7 @@
 //! does not depend on genes.
 
 mod cells;
+mod decimal;
 mod header;
 mod input;
 mod lines;
@@ -16,6 +17,7 @@ mod unpacked;
 mod utf16;
 
 pub use cells::{Quotes, Separator};
+pub use decimal::DecimalMark;
 pub use header::ColumnNames;
 pub(crate) use header::Header;
 pub use input::{InputBytes, Tally};

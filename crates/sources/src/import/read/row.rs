@@ -1,6 +1,7 @@
 //! One row of a table, its cells as text and numbers; every error names the line.
 
 use super::cells::CellSpan;
+use super::decimal::Decimals;
 use super::header::Header;
 use super::lines::shown;
 use crate::import::fault;
@@ -14,6 +15,7 @@ pub struct Row<'r> {
     pub(super) header: &'r Header,
     pub(super) text: &'r [u8],
     pub(super) cells: &'r [CellSpan],
+    pub(super) decimals: &'r Decimals,
     pub(super) line: u64,
 }
 
@@ -61,15 +63,13 @@ impl<'r> Row<'r> {
     /// A finite number; `None` where the cell marks a missing one.
     pub fn number(&self, column: usize, expected: &str) -> Result<Option<f64>, Error> {
         let text = self.text(column)?;
-        if is_missing(text) {
+        if is_missing_number(text) {
             return Ok(None);
         }
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Some(value)),
-            // Neither taken for a point nor for a thousand: `1,234` would be a guess.
-            _ if text.matches(',').count() == 1 && text.replace(',', ".").parse::<f64>().is_ok() => Err(self
-                .bad(column, &format!("{expected} (with a decimal point: turn commas into points first)"))),
-            _ => Err(self.bad(column, expected)),
+        match self.decimals.parse(text, (self.line, column)) {
+            Ok(value) => Ok(Some(value)),
+            Err(None) => Err(self.bad(column, expected)),
+            Err(Some(reason)) => Err(self.bad(column, &format!("{expected} ({reason})"))),
         }
     }
 
@@ -94,7 +94,21 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Whether a cell marks a missing value.
+/// Whether a cell of a gene marks that there is none.
 pub(crate) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "-" | "NA" | "N/A" | "NaN" | "nan" | "NAN" | "null" | "None" | "#N/A")
+}
+
+/// Whether a cell of a number marks that it was not measured, in any case: an empty cell, `n.d.`, or the error of a formula.
+pub(crate) fn is_missing_number(text: &str) -> bool {
+    const MARKS: [&str; 21] = [
+        "-", "--", ".", "?", "na", "n/a", "n.a.", "n.a", "nan", "nd", "n.d.", "n.d", "n/d", "null", "none",
+        "#n/a", "#div/0!", "#value!", "#num!", "#ref!", "#name?",
+    ];
+    // Nearly every cell ends with a digit.
+    match text.as_bytes().last() {
+        None => true,
+        Some(last) if last.is_ascii_digit() => false,
+        Some(_) => text == "#NULL!" || MARKS.iter().any(|mark| text.eq_ignore_ascii_case(mark)),
+    }
 }

@@ -27,6 +27,8 @@ struct SheetRow {
 }
 
 enum Message {
+    /// All sheets, before the rows of the first one.
+    Sheets(Vec<String>),
     Rows(Vec<SheetRow>),
     Failed(BoxedError),
     Done,
@@ -38,6 +40,8 @@ pub(super) struct SheetRows {
     block: std::vec::IntoIter<SheetRow>,
     current: SheetRow,
     is_done: bool,
+    /// All sheets, where none was chosen.
+    sheets: Vec<String>,
 }
 
 impl SheetRows {
@@ -61,7 +65,18 @@ impl SheetRows {
             sender.send(last).ok();
         });
         started.map_err(|error| fault::read(error).in_file(path))?;
-        Ok(Self { receiver, block: Vec::new().into_iter(), current: SheetRow::default(), is_done: false })
+        Ok(Self {
+            receiver,
+            block: Vec::new().into_iter(),
+            current: SheetRow::default(),
+            is_done: false,
+            sheets: Vec::new(),
+        })
+    }
+
+    /// Returns all sheets of the workbook where the first was read because none was chosen.
+    pub(super) fn unread_sheets(&self) -> &[String] {
+        &self.sheets
     }
 
     pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<RowCells<'_>>, Error> {
@@ -75,6 +90,7 @@ impl SheetRows {
             }
             let failed = |source| Err(fault::decode("the xlsx workbook", source).in_file(path));
             match self.receiver.recv() {
+                Ok(Message::Sheets(sheets)) => self.sheets = sheets,
                 Ok(Message::Rows(rows)) => self.block = rows.into_iter(),
                 Ok(Message::Done) => self.is_done = true,
                 Ok(Message::Failed(error)) => return failed(error),
@@ -100,6 +116,9 @@ fn send_rows(
         None => names.first().ok_or("it has no sheet")?,
     }
     .clone();
+    if sheet.is_none() && sender.send(Message::Sheets(names)).is_err() {
+        return Ok(());
+    }
     let mut cells = workbook.worksheet_cells_reader(&name)?;
     let mut block = Vec::with_capacity(BLOCK);
     let mut row = SheetRow::default();

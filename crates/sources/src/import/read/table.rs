@@ -1,6 +1,7 @@
 //! A table, row by row, from text, a sheet or Parquet.
 
 use super::cells::{self, CellSpan, Quotes, RowCells, Separator};
+use super::decimal::{DecimalMark, Decimals};
 use super::header::{ColumnNames, Header, TITLE_LINES};
 use super::input::InputBytes;
 use super::lines::Lines;
@@ -28,6 +29,7 @@ pub struct TextTable<'a> {
     path: PathBuf,
     header: Header,
     rows: TableRows<'a>,
+    decimals: Decimals,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl<'a> TextTable<'a> {
                 let found = header.resolve(columns).map_err(|kind| kind.in_file(path))?;
                 let rows = ParquetRows::open(path, &found)?;
                 let rows = TableRows::Parquet(Box::new(rows));
-                Ok((Self { path: path.to_owned(), header, rows }, found, tally))
+                Ok((Self { header, ..Self::bare(path, rows) }, found, tally))
             }
             _ => {
                 let input = InputBytes::open(path, advance)?;
@@ -90,6 +92,25 @@ impl<'a> TextTable<'a> {
                 Ok((table, found, tally))
             }
         }
+    }
+
+    /// Opens a text or a workbook without looking for a header; `sheet` chooses one of a workbook.
+    pub(crate) fn open_unheaded(
+        path: &Path,
+        style: Style,
+        sheet: Option<&str>,
+        advance: &'a dyn Fn(u64),
+    ) -> Result<(Self, super::Tally), Error> {
+        let mut start = [0; 4];
+        let opened = std::fs::File::open(path).map_err(|error| fault::open(error).in_file(path))?;
+        let is_long = std::io::Read::read_exact(&mut std::io::BufReader::new(opened), &mut start).is_ok();
+        if is_long && &start == b"PK\x03\x04" {
+            let tally = super::input::hash_whole(path, advance)?;
+            return Ok((Self::bare(path, TableRows::Sheet(SheetRows::open(path, sheet)?)), tally));
+        }
+        let input = InputBytes::open(path, advance)?;
+        let tally = input.tally();
+        Ok((Self::unchecked(input, style)?, tally))
     }
 
     /// A text table whose columns are found by name. Lines above the header are passed over.
@@ -115,13 +136,13 @@ impl<'a> TextTable<'a> {
         let mut rows = TextRows::new(input, style)?;
         rows.last = separator;
         rows.width = Some(width);
-        Ok(Self { path, header: Header::default(), rows: TableRows::Text(rows) })
+        Ok(Self::bare(&path, TableRows::Text(rows)))
     }
 
     /// A text table without a header whose rows may have any number of cells.
     pub fn unchecked(input: InputBytes<'a>, style: Style) -> Result<Self, Error> {
         let path = input.path().to_owned();
-        Ok(Self { path, header: Header::default(), rows: TableRows::Text(TextRows::new(input, style)?) })
+        Ok(Self::bare(&path, TableRows::Text(TextRows::new(input, style)?)))
     }
 
     /// A text table without a header whose rows have as many cells as the first, and at least `least`.
@@ -129,7 +150,35 @@ impl<'a> TextTable<'a> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.least = Some(least);
-        Ok(Self { path, header: Header::default(), rows: TableRows::Text(rows) })
+        Ok(Self::bare(&path, TableRows::Text(rows)))
+    }
+
+    /// A table without a header.
+    fn bare(path: &Path, rows: TableRows<'a>) -> Self {
+        let has_typed_cells = !matches!(rows, TableRows::Text(_));
+        Self {
+            path: path.to_owned(),
+            header: Header::default(),
+            rows,
+            decimals: Decimals::new(has_typed_cells),
+        }
+    }
+
+    /// Requests a decimal mark; without one the numbers decide.
+    pub(crate) fn expect_decimal(&mut self, mark: Option<DecimalMark>) {
+        self.decimals.request(mark);
+    }
+
+    /// Separates all further lines of a text like the last one, instead of guessing for each.
+    pub(crate) fn keep_separator(&mut self) {
+        if let TableRows::Text(rows) = &mut self.rows {
+            rows.separator = Some(rows.last);
+        }
+    }
+
+    /// Whether empty cells at the end of a row are left out, as in a workbook.
+    pub(crate) fn has_short_rows(&self) -> bool {
+        matches!(self.rows, TableRows::Sheet(_))
     }
 
     fn headed(
@@ -137,7 +186,7 @@ impl<'a> TextTable<'a> {
         rows: TableRows<'a>,
         columns: &[ColumnNames<'_>],
     ) -> Result<(Self, Vec<Option<usize>>), Error> {
-        let mut table = Self { path: path.to_owned(), header: Header::default(), rows };
+        let mut table = Self::bare(path, rows);
         let mut best: Option<(usize, u64, Header)> = None;
         for _ in 0..TITLE_LINES {
             let Some(row) = table.next_row()? else { break };
@@ -154,12 +203,12 @@ impl<'a> TextTable<'a> {
                 best = Some((matches, line, header));
             }
         }
-        match best {
-            None => Err(fault::empty("header line").in_file(path)),
-            Some((_, line, header)) => match header.resolve(columns) {
-                Err(error) => Err(error.in_file(path).on_line(line)),
-                Ok(_) => Err(fault::empty("header line").in_file(path)),
-            },
+        let Some((_, line, header)) = best else {
+            return Err(table.rows.with_sheets(fault::empty("header line")).in_file(path));
+        };
+        match header.resolve(columns) {
+            Err(error) => Err(table.rows.with_sheets(error).in_file(path).on_line(line)),
+            Ok(_) => Err(fault::empty("header line").in_file(path)),
         }
     }
 
@@ -173,15 +222,32 @@ impl<'a> TextTable<'a> {
         &self.path
     }
 
-    /// The next row that is not blank.
+    /// The next row that is not blank. The end is an error where a number remains ambiguous.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Error> {
         let found = match &mut self.rows {
             TableRows::Text(rows) => rows.next_cells()?,
             TableRows::Sheet(rows) => rows.next_cells(&self.path)?,
             TableRows::Parquet(rows) => rows.next_cells(&self.path)?,
         };
-        Ok(found.map(|(text, cells, line)| Row { path: &self.path, header: &self.header, text, cells, line }))
+        let Some((text, cells, line)) = found else {
+            return match self.decimals.undecided() {
+                None => Ok(None),
+                Some((line, column)) => {
+                    Err(undecided(&self.header.label(column)).in_file(&self.path).on_line(line))
+                }
+            };
+        };
+        Ok(Some(Row { path: &self.path, header: &self.header, text, cells, decimals: &self.decimals, line }))
     }
+}
+
+/// The error of a comma that may be a decimal one or separate thousands.
+fn undecided(column: &str) -> Error {
+    Error::damage(
+        "the comma may be a decimal one or separate thousands, and no other number of the table decides; give the source \
+         the option decimal=comma, or take the commas out",
+    )
+    .for_key(format!("column {column:?}"))
 }
 
 impl TableRows<'_> {
@@ -189,6 +255,24 @@ impl TableRows<'_> {
         if let TableRows::Text(rows) = self {
             rows.width = Some(width);
             rows.is_above_header = false;
+        }
+    }
+
+    /// Adds the sheets of a workbook to an error where the first of several was read.
+    fn with_sheets(&self, error: Error) -> Error {
+        match self {
+            TableRows::Sheet(rows) if rows.unread_sheets().len() > 1 => {
+                let sheets: Vec<String> =
+                    rows.unread_sheets().iter().map(|name| format!("{name:?}")).collect();
+                let sheets = sheets.join(", ");
+                let message = error.message();
+                let advice = "the first one was read, and sheet=NAME of the source chooses another";
+                Error::new(
+                    error.class(),
+                    format!("{message}; the workbook has the sheets {sheets}: {advice}"),
+                )
+            }
+            _ => error,
         }
     }
 }
@@ -211,7 +295,9 @@ impl<'a> TextRows<'a> {
     fn next_cells(&mut self) -> Result<Option<RowCells<'_>>, Error> {
         loop {
             let Some((from, to)) = self.lines.next_span()? else { return Ok(None) };
-            if !self.lines.bytes(from, to).trim_ascii().is_empty() {
+            // Spreadsheets write separators alone for rows that were emptied.
+            let is_empty = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b';');
+            if !self.lines.bytes(from, to).iter().all(is_empty) {
                 return self.split(from, to).map(Some);
             }
         }
@@ -248,6 +334,9 @@ impl<'a> TextRows<'a> {
 
 /// Why a row may have another number of cells than the header.
 fn hint(line: &[u8], separator: Separator, found: usize) -> &'static str {
+    if found > 1 && separator == Separator::Comma {
+        return ": the row is shifted, cut off, or has a comma inside a cell; with decimal commas, save it with semicolons or tabs";
+    }
     if found > 1 {
         return ": the row is shifted, cut off, or has a separator inside a cell";
     }

@@ -6,8 +6,9 @@ use crate::import::annotations::TermSizes;
 use crate::import::annotations::gaf::Aspect;
 use crate::import::networks::Evidence;
 use crate::import::networks::tflink::EvidenceScale;
-use crate::import::read::Separator;
+use crate::import::read::{DecimalMark, Separator};
 use crate::import::screens::Alleles;
+use crate::import::screens::matrix::MatrixShape;
 use knockout_data::cell::Entries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -503,18 +504,50 @@ pub enum ScreenSource {
         /// Column of the kind of perturbation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kind_column: Option<String>,
+        /// Columns of alleles, one for each column of genes in their order; none by default.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        allele_columns: Vec<String>,
         /// The kind of every row without such a column.
         #[serde(default = "deletion")]
         kind: String,
         /// Numbers of genes wanted; all by default.
         #[serde(default)]
         orders: Vec<usize>,
+        /// Decimal mark; the numbers decide by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decimal: Option<DecimalMark>,
         /// Separator of cells; guessed by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
         /// Only rows with these values in these columns.
         #[serde(default, rename = "where")]
         filter: BTreeMap<String, String>,
+        /// The sheet of a workbook; the first by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sheet: Option<String>,
+        /// Content of the `source` column; the file's name by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Perturbations; the recipe's choice by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alleles: Option<Alleles>,
+    },
+    /// A matrix of scores: a gene in each row, a gene in each column.
+    Matrix {
+        /// Path relative to the base folder of the import.
+        file: PathBuf,
+        /// The strains of rows and columns; labels and scores decide by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shape: Option<MatrixShape>,
+        /// The kind of perturbation of every cell.
+        #[serde(default = "deletion")]
+        kind: String,
+        /// Decimal mark; the numbers decide by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decimal: Option<DecimalMark>,
+        /// Separator of cells; guessed by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        separator: Option<Separator>,
         /// The sheet of a workbook; the first by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sheet: Option<String>,
@@ -549,6 +582,7 @@ impl ScreenSource {
             | Self::Costanzo2016 { file, .. }
             | Self::Emap { file, .. }
             | Self::Table { file, .. }
+            | Self::Matrix { file, .. }
             | Self::Torchcell { file, .. } => file,
         }
     }

@@ -14,7 +14,9 @@ use crate::import::recipe::{AnnotationSource, FeatureSource, MetabolismSource, N
 use crate::import::report::{
     AnnotationReport, FeatureReport, MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport,
 };
-use crate::import::screens::{MeasurementCollector, RowChoice, ScreenCounts, ScreenSink, emap, sga, table};
+use crate::import::screens::{
+    MeasurementCollector, RowChoice, ScreenCounts, ScreenSink, emap, matrix as score_matrix, sga, table,
+};
 use crate::import::source::Source;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, GeneTable, Metabolism, Network};
@@ -264,6 +266,7 @@ impl Importer<'_> {
             measurements: counts.measurements,
             orders: counts.orders,
             kinds: counts.kinds,
+            allele_names: counts.allele_names,
             rows: RowReport::from(&counts.tally),
         });
         Ok(records)
@@ -320,7 +323,13 @@ fn read_rows(source: &Source<'_>, sink: ScreenSink<'_>, given: &ScreenSource) ->
             source.choose_sheet(sheet.as_deref());
             read_table(source, sink, given)
         }
-        ScreenSource::Torchcell { .. } => Ok(sink.finish()),
+        ScreenSource::Matrix { shape, kind, decimal, separator, sheet, .. } => {
+            source.choose_sheet(sheet.as_deref());
+            let options =
+                score_matrix::MatrixOptions { shape: *shape, kind, separator: *separator, decimal: *decimal };
+            score_matrix::read(source, sink, &options)
+        }
+        ScreenSource::Torchcell { .. } => sink.finish(),
     }
 }
 
@@ -337,7 +346,9 @@ fn read_table(
         fitness,
         fitness_sd,
         kind_column,
+        allele_columns,
         kind,
+        decimal,
         separator,
         filter,
         ..
@@ -354,7 +365,9 @@ fn read_table(
         fitness_sd: fitness_sd.as_deref(),
         kind_column: kind_column.as_deref(),
         kind,
+        alleles: allele_columns,
         separator: *separator,
+        decimal: *decimal,
         filter,
     };
     table::read(source, sink, &options)
@@ -367,9 +380,9 @@ fn label_of(given: &ScreenSource) -> String {
         ScreenSource::Kuzmin2020 { .. } => "kuzmin2020".to_owned(),
         ScreenSource::Costanzo2016 { .. } => "costanzo2016".to_owned(),
         ScreenSource::Torchcell { .. } => "torchcell".to_owned(),
-        ScreenSource::Emap { file, name, .. } | ScreenSource::Table { file, name, .. } => {
-            name.clone().unwrap_or_else(|| name_of(file))
-        }
+        ScreenSource::Emap { file, name, .. }
+        | ScreenSource::Table { file, name, .. }
+        | ScreenSource::Matrix { file, name, .. } => name.clone().unwrap_or_else(|| name_of(file)),
     }
 }
 
@@ -379,6 +392,8 @@ fn choice_of(given: &ScreenSource) -> (Option<crate::import::screens::Alleles>, 
         | ScreenSource::Kuzmin2020 { alleles, orders, .. }
         | ScreenSource::Table { alleles, orders, .. }
         | ScreenSource::Torchcell { alleles, orders, .. } => (*alleles, orders),
-        ScreenSource::Costanzo2016 { alleles, .. } | ScreenSource::Emap { alleles, .. } => (*alleles, &[]),
+        ScreenSource::Costanzo2016 { alleles, .. }
+        | ScreenSource::Emap { alleles, .. }
+        | ScreenSource::Matrix { alleles, .. } => (*alleles, &[]),
     }
 }

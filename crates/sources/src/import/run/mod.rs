@@ -221,8 +221,14 @@ impl<'a> Importer<'a> {
             return Err(fault::empty("row with a score"));
         }
         let file = files.join(", ");
-        self.report.gene_sources.push(GeneReport { file: file.clone(), rows, ..GeneReport::default() });
-        Ok((PathBuf::from(file), named.into_genes()))
+        let (genes, name_kinds) = named.into_genes();
+        self.report.gene_sources.push(GeneReport {
+            file: file.clone(),
+            rows,
+            name_kinds: Some(name_kinds),
+            ..GeneReport::default()
+        });
+        Ok((PathBuf::from(file), genes))
     }
 
     /// The union of the lists in their order, with every name they give.

@@ -2,9 +2,9 @@
 //! they first appear.
 
 use super::repeats::{Repeated, repeats_of};
-use super::strain::{AlleleKey, PerturbationKind};
 use super::ttest;
 use crate::import::fault;
+use crate::import::strain::{AlleleKey, PerturbationKind};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;

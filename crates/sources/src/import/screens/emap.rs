@@ -4,10 +4,10 @@
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, ScreenSink};
-use super::strain::{Allele, Perturbation, PerturbationKind};
 use crate::import::fault;
 use crate::import::read::{ColumnNames, Quotes, Style};
 use crate::import::source::Source;
+use crate::import::strain::{Allele, Perturbation, kind_of_column};
 use knockout_base::error::Error;
 
 /// Reads the pairs.
@@ -21,24 +21,16 @@ pub fn read(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCount
         return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: None, fitness: None, fitness_sd: None };
-    while let Some(row) = table.next_row()? {
+    while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
-        let values = numbers.read(&row)?;
-        let alleles =
-            [row.text(allele_a)?, row.text(allele_b)?].map(|name| Allele { kind: kind_of(name), name });
-        let genes = [row.bytes(gene_a), row.bytes(gene_b)];
-        sink.take(&row, &genes, 0, Perturbation::Alleles(&alleles), values)?;
+        let read = (|| {
+            let values = numbers.read(&row)?;
+            let alleles = [row.text(allele_a)?, row.text(allele_b)?]
+                .map(|name| Allele { kind: kind_of_column(name), name });
+            let genes = [row.bytes(gene_a), row.bytes(gene_b)];
+            sink.take(&row, &genes, 0, Perturbation::Alleles(&alleles), values).map(drop)
+        })();
+        sink.note(read)?;
     }
-    Ok(sink.finish())
-}
-
-/// `DELETION` and `DAMP` are kinds of their own. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
-/// mutant: both are alleles of the gene they are listed under.
-fn kind_of(allele: &str) -> PerturbationKind {
-    match allele.to_ascii_uppercase().as_str() {
-        "" => PerturbationKind::Unspecified,
-        "DELETION" => PerturbationKind::Deletion,
-        "DAMP" => PerturbationKind::Damp,
-        _ => PerturbationKind::Allele,
-    }
+    sink.finish()
 }

@@ -2,10 +2,10 @@
 
 pub(crate) mod collector;
 pub mod emap;
+pub mod matrix;
 mod repeats;
 pub mod sga;
 pub(crate) mod sink;
-pub(crate) mod strain;
 pub mod table;
 mod ttest;
 
@@ -13,6 +13,7 @@ pub(crate) use collector::Measurement;
 pub use collector::{Duplicates, MeasurementCollector};
 pub use sink::{RowChoice, ScreenCounts, ScreenSink};
 
+use crate::import::strain::PerturbationKind;
 use serde::{Deserialize, Serialize};
 
 /// Perturbations that are imported.
@@ -29,6 +30,6 @@ pub enum Alleles {
 impl Alleles {
     /// Whether a sample of this kind is imported.
     pub fn takes(self, kind: &str) -> bool {
-        self == Self::All || kind == strain::PerturbationKind::Deletion.name()
+        self == Self::All || kind == PerturbationKind::Deletion.name()
     }
 }

@@ -1,6 +1,6 @@
 //! Measurements of the same genes, set beside each other before they are merged.
 
-use super::strain::AlleleKey;
+use crate::import::strain::AlleleKey;
 use knockout_base::stats::{mean, pearson};
 use knockout_data::screen::{FEWEST_REPEATS, RepeatAlleles, Repeats};
 use std::collections::BTreeMap;

@@ -6,10 +6,10 @@
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, ScreenSink};
-use super::strain::{Allele, Perturbation, StrainId};
 use crate::import::fault;
 use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style};
 use crate::import::source::Source;
+use crate::import::strain::{Allele, Perturbation, StrainId};
 use knockout_base::error::Error;
 use smallvec::SmallVec;
 
@@ -42,38 +42,41 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Scre
         return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
-    while let Some(row) = table.next_row()? {
+    while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
-        let order = match row.text(mutant)? {
-            "digenic" => 2,
-            "trigenic" => 3,
-            _ => return Err(row.bad(mutant, "digenic or trigenic")),
-        };
-        let query_id = strain(&row, query)?;
-        let array_id = strain(&row, array)?;
-        let values = numbers.read(&row)?;
-        let mut genes = SmallVec::<[&[u8]; 4]>::new();
-        let mut alleles = SmallVec::<[Allele<'_>; 4]>::new();
-        let mut allele_names = row.text(query_allele)?.split('+');
-        for gene in query_id.genes.split('+') {
-            let allele = allele_names.next().unwrap_or_default();
-            if !gene.eq_ignore_ascii_case(NEUTRAL) {
-                genes.push(gene.as_bytes());
-                alleles.push(query_id.allele(allele));
+        let read = (|| {
+            let order = match row.text(mutant)? {
+                "digenic" => 2,
+                "trigenic" => 3,
+                _ => return Err(row.bad(mutant, "digenic or trigenic")),
+            };
+            let query_id = strain(&row, query)?;
+            let array_id = strain(&row, array)?;
+            let values = numbers.read(&row)?;
+            let mut genes = SmallVec::<[&[u8]; 4]>::new();
+            let mut alleles = SmallVec::<[Allele<'_>; 4]>::new();
+            let mut allele_names = row.text(query_allele)?.split('+');
+            for gene in query_id.genes.split('+') {
+                let allele = allele_names.next().unwrap_or_default();
+                if !gene.eq_ignore_ascii_case(NEUTRAL) {
+                    genes.push(gene.as_bytes());
+                    alleles.push(query_id.allele(allele));
+                }
             }
-        }
-        let query_count = genes.len();
-        for gene in array_id.genes.split('+').filter(|gene| !gene.eq_ignore_ascii_case(NEUTRAL)) {
-            genes.push(gene.as_bytes());
-            alleles.push(array_id.allele(row.text(array_allele).unwrap_or_default()));
-        }
-        if genes.len() != order {
-            sink.skip("the strains have a number of genes that differs from the type of the mutant");
-            continue;
-        }
-        sink.take(&row, &genes, query_count, Perturbation::Alleles(&alleles), values)?;
+            let query_count = genes.len();
+            for gene in array_id.genes.split('+').filter(|gene| !gene.eq_ignore_ascii_case(NEUTRAL)) {
+                genes.push(gene.as_bytes());
+                alleles.push(array_id.allele(row.text(array_allele).unwrap_or_default()));
+            }
+            if genes.len() != order {
+                sink.skip("the strains have a number of genes that differs from the type of the mutant");
+                return Ok(());
+            }
+            sink.take(&row, &genes, query_count, Perturbation::Alleles(&alleles), values).map(drop)
+        })();
+        sink.note(read)?;
     }
-    Ok(sink.finish())
+    sink.finish()
 }
 
 /// Reads a Costanzo 2016 table: `SGA_NxN.txt` and its sisters.
@@ -100,19 +103,22 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Sc
         return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
-    while let Some(row) = table.next_row()? {
+    while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
-        if !matches!(row.bytes(conditions), b"DMA26" | b"DMA30" | b"TSA26" | b"TSA30") {
-            return Err(row.bad(conditions, "one of DMA26, DMA30, TSA26, TSA30"));
-        }
-        let strains = [(strain(&row, query)?, query_allele), (strain(&row, array)?, array_allele)];
-        let values = numbers.read(&row)?;
-        let [query_allele, array_allele] = strains.map(|(_, column)| row.text(column));
-        let alleles = [strains[0].0.allele(query_allele?), strains[1].0.allele(array_allele?)];
-        let genes = strains.map(|(id, _)| id.genes.as_bytes());
-        sink.take(&row, &genes, 1, Perturbation::Alleles(&alleles), values)?;
+        let read = (|| {
+            if !matches!(row.bytes(conditions), b"DMA26" | b"DMA30" | b"TSA26" | b"TSA30") {
+                return Err(row.bad(conditions, "one of DMA26, DMA30, TSA26, TSA30"));
+            }
+            let strains = [(strain(&row, query)?, query_allele), (strain(&row, array)?, array_allele)];
+            let values = numbers.read(&row)?;
+            let [query_allele, array_allele] = strains.map(|(_, column)| row.text(column));
+            let alleles = [strains[0].0.allele(query_allele?), strains[1].0.allele(array_allele?)];
+            let genes = strains.map(|(id, _)| id.genes.as_bytes());
+            sink.take(&row, &genes, 1, Perturbation::Alleles(&alleles), values).map(drop)
+        })();
+        sink.note(read)?;
     }
-    Ok(sink.finish())
+    sink.finish()
 }
 
 /// The first six columns, which are required, and the others.

@@ -1,12 +1,12 @@
 //! Where the rows of every screen go: names become genes, choices are applied, what is left out is counted.
 
-use super::strain::Perturbation;
 use super::{Alleles, Measurement, MeasurementCollector};
-use crate::import::fault;
-use crate::import::genes::{NamedGenes, is_name};
-use crate::import::names::Names;
+use crate::import::fault::BadRows;
+use crate::import::genes::NamedGenes;
+use crate::import::names::{Meaning, Names};
 use crate::import::read::Row;
 use crate::import::source::RowTally;
+use crate::import::strain::{Allele, NamedAllele, Perturbation};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;
 use smallvec::SmallVec;
@@ -34,6 +34,8 @@ pub struct ScreenCounts {
     pub orders: BTreeMap<usize, u64>,
     /// These rows by kind of perturbation.
     pub kinds: BTreeMap<String, u64>,
+    /// Rows with a gene whose name states the allele, such as `cdc48-3`.
+    pub allele_names: u64,
 }
 
 /// The numbers of a row.
@@ -114,6 +116,7 @@ pub struct ScreenSink<'s> {
     goal: Goal<'s>,
     choice: RowChoice<'s>,
     counts: ScreenCounts,
+    bad_rows: BadRows,
 }
 
 impl<'s> ScreenSink<'s> {
@@ -125,12 +128,17 @@ impl<'s> ScreenSink<'s> {
         collector: &'s mut MeasurementCollector,
     ) -> Self {
         let goal = Goal::Samples { names, genes, collector };
-        Self { goal, choice, counts: ScreenCounts::default() }
+        Self { goal, choice, counts: ScreenCounts::default(), bad_rows: BadRows::default() }
     }
 
     /// Starts a screen whose rows define the gene table; makes no samples.
     pub(crate) fn of_genes(choice: RowChoice<'s>, genes: &'s mut NamedGenes) -> Self {
-        Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
+        Self {
+            goal: Goal::Genes(genes),
+            choice,
+            counts: ScreenCounts::default(),
+            bad_rows: BadRows::default(),
+        }
     }
 
     /// The names that lead to genes; `None` where the rows themselves determine the genes.
@@ -151,6 +159,21 @@ impl<'s> ScreenSink<'s> {
         self.counts.tally.skip(reason);
     }
 
+    /// Notes the error of a row, so that all bad rows are listed at once; an error that concerns more than a row stays.
+    pub(crate) fn note(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        self.bad_rows.note(result)
+    }
+
+    /// Refuses the bad rows so far.
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        self.bad_rows.finish()
+    }
+
+    /// Returns an error that ends the reading, with those of the rows before.
+    pub(crate) fn ended_by(&mut self, error: Error) -> Error {
+        self.bad_rows.with_last(error)
+    }
+
     /// Takes a row in; the first `query` names are those of the query strain. Gives the sample it went to, if any.
     pub fn take(
         &mut self,
@@ -163,6 +186,19 @@ impl<'s> ScreenSink<'s> {
         let entry =
             RowValues { source: self.choice.source, line: row.line(), names, query, perturbation, numbers };
         self.take_entry(&entry).map_err(|kind| row.fail(None, kind))
+    }
+
+    /// Takes in a measurement of a line that is no longer at hand.
+    pub(crate) fn take_at(
+        &mut self,
+        line: u64,
+        names: &[&[u8]],
+        query: usize,
+        perturbation: Perturbation<'_>,
+        numbers: Numbers,
+    ) -> Result<Option<u32>, Error> {
+        let source = self.choice.source;
+        self.take_entry(&RowValues { source, line, names, query, perturbation, numbers })
     }
 
     /// Takes in a record that names its own source and has no query.
@@ -179,12 +215,23 @@ impl<'s> ScreenSink<'s> {
     }
 
     fn take_entry(&mut self, entry: &RowValues<'_>) -> Result<Option<u32>, Error> {
-        let RowValues { source, line, names, query, perturbation, numbers } = *entry;
-        let kind = perturbation.kind();
+        let RowValues { source, line, names, query, numbers, .. } = *entry;
         if !self.choice.orders.is_empty() && !self.choice.orders.contains(&names.len()) {
             self.skip("another number of genes");
             return Ok(None);
         }
+        let split = self.named_alleles(names);
+        let stated: SmallVec<[Allele<'_>; 4]> = split
+            .iter()
+            .enumerate()
+            .map(|(index, found)| {
+                found.map_or_else(|| entry.perturbation.allele(index), |found| found.allele)
+            })
+            .collect();
+        let has_allele_names = split.iter().any(Option::is_some);
+        let perturbation =
+            if has_allele_names { entry.perturbation.with_alleles(&stated) } else { entry.perturbation };
+        let kind = perturbation.kind();
         if !self.choice.alleles.takes(kind) {
             self.skip("not only deletions");
             return Ok(None);
@@ -205,9 +252,12 @@ impl<'s> ScreenSink<'s> {
             return Ok(None);
         }
         let mut genes = SmallVec::<[u32; 4]>::new();
-        for name in names {
+        for (&name, split) in names.iter().zip(&split) {
+            let gene = split.and_then(|found| table.0.gene(found.gene.as_bytes()));
             // The first name that is not found leaves the row out whole.
-            let Some(gene) = self.counts.tally.gene(table.0, name, line) else { return Ok(None) };
+            let Some(gene) = gene.or_else(|| self.counts.tally.gene(table.0, name, line)) else {
+                return Ok(None);
+            };
             if genes.contains(&gene) {
                 self.counts.tally.skip("a gene with itself");
                 return Ok(None);
@@ -228,6 +278,7 @@ impl<'s> ScreenSink<'s> {
         };
         let sample = collector.push(&measured, source, table.1)?;
         self.counts.measurements += 1;
+        self.counts.allele_names += u64::from(has_allele_names);
         *self.counts.orders.entry(genes.len()).or_default() += 1;
         match self.counts.kinds.get_mut(kind) {
             Some(count) => *count += 1,
@@ -238,9 +289,30 @@ impl<'s> ScreenSink<'s> {
         Ok(Some(sample))
     }
 
+    /// Returns the alleles that names state, where the whole name is not one of a gene.
+    fn named_alleles<'n>(&self, names: &[&'n [u8]]) -> SmallVec<[Option<NamedAllele<'n>>; 4]> {
+        let known = self.names();
+        let split = |name: &&'n [u8]| {
+            if known.is_some_and(|known| known.find(name) != Meaning::Unknown) {
+                return None;
+            }
+            let found = std::str::from_utf8(name).ok().and_then(NamedAllele::split)?;
+            match known {
+                Some(known) => known.gene(found.gene.as_bytes()).map(|_| found),
+                None => found.is_certain.then_some(found),
+            }
+        };
+        names.iter().map(split).collect()
+    }
+
     /// Counts of rows read, kept and left out.
-    pub fn finish(self) -> ScreenCounts {
-        self.counts
+    ///
+    /// # Errors
+    ///
+    /// Lists the rows that could not be read.
+    pub fn finish(mut self) -> Result<ScreenCounts, Error> {
+        self.check()?;
+        Ok(self.counts)
     }
 }
 
@@ -250,11 +322,7 @@ fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), Error> {
         return Ok(());
     }
     for name in names {
-        let name = std::str::from_utf8(name).ok().filter(|name| is_name(name)).ok_or_else(|| {
-            let expected = "a gene name: no spaces, at most 40 characters".to_owned();
-            fault::bad_value(crate::import::read::shown(name), expected)
-        })?;
-        named.add(name);
+        named.add(name)?;
     }
     Ok(())
 }

@@ -2,11 +2,13 @@
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, ScreenSink};
-use super::strain::Perturbation;
 use crate::import::fault;
 use crate::import::names::{Meaning, Names};
-use crate::import::read::{ColumnNames, Quotes, Row, Separator, Style, is_missing};
+use crate::import::read::{ColumnNames, DecimalMark, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::Source;
+use crate::import::strain::{
+    Allele, NamedAllele, Perturbation, PerturbationKind, kind_of_allele, kind_of_column,
+};
 use knockout_base::error::Error;
 use std::collections::BTreeMap;
 
@@ -30,8 +32,12 @@ pub struct ScoreTableOptions<'o> {
     pub kind_column: Option<&'o str>,
     /// The kind of all rows without such a column.
     pub kind: &'o str,
+    /// Columns of alleles: one for each column of genes, in their order; empty for none.
+    pub alleles: &'o [String],
     /// Separator of cells; guessed if `None`.
     pub separator: Option<Separator>,
+    /// Decimal mark; the numbers decide if `None`.
+    pub decimal: Option<DecimalMark>,
     /// Only rows with these values in these columns.
     pub filter: &'o BTreeMap<String, String>,
 }
@@ -61,7 +67,15 @@ pub fn read(
     let column_count = if usual { USUAL.len() } else { options.genes.len() };
     if options.query > column_count {
         let text = "name the gene columns (genes=…), at least as many as the query has";
-        return Err(source.fail(fault::request(text.to_owned())));
+        return Err(source.fail(fault::request(text)));
+    }
+    if !options.alleles.is_empty()
+        && options.alleles.len() != column_count
+        && !(usual && options.alleles.len() == 2)
+    {
+        let text =
+            "name a column of alleles for each column of genes (allele-columns=…), in the order of the genes";
+        return Err(source.fail(fault::request(text)));
     }
     let mut columns = vec![
         ColumnNames::required([options.score]),
@@ -78,58 +92,114 @@ pub fn read(
         ]);
     }
     columns.extend(options.genes.iter().map(|name| ColumnNames::required([name.as_str()])));
+    columns.extend(options.alleles.iter().map(|name| ColumnNames::required([name.as_str()])));
     columns.extend(options.filter.keys().map(|name| ColumnNames::required([name.as_str()])));
     let help = "; name the columns, such as --screen FILE,genes=A+B,score=S";
     let columns: Vec<ColumnNames<'_>> = columns.into_iter().map(|column| column.with_help(help)).collect();
     let (mut table, found) = source.table(style, &columns)?;
+    table.expect_decimal(options.decimal);
     let Some(score) = found[0] else {
         return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
-    let kind_column = found[4];
-    let (genes, filter) = found[5..].split_at(column_count);
+    let (genes, rest) = found[5..].split_at(column_count);
+    let (alleles, filter) = rest.split_at(options.alleles.len());
     let genes: Vec<usize> = genes.iter().flatten().copied().collect();
-    let filter: Vec<(usize, &String)> =
-        filter.iter().flatten().copied().zip(options.filter.values()).collect();
-    let names = sink.names();
-    // Without a table of genes it is unknown whether a cell is one name as a whole; only a lone column must hold several.
-    let is_one_each = usual || (names.is_none() && genes.len() > 1);
-    let in_cell = if is_one_each { InCell::One } else { InCell::Several };
-    while let Some(row) = table.next_row()? {
+    let columns = RowColumns {
+        options,
+        numbers,
+        kind: found[4],
+        alleles: alleles.iter().flatten().copied().collect(),
+        filter: filter.iter().flatten().copied().zip(options.filter.values()).collect(),
+        is_usual: usual,
+        // Without a table of genes it is unknown whether a cell is one name as a whole; only a lone column must hold several.
+        in_cell: if usual || !alleles.is_empty() || (sink.names().is_none() && genes.len() > 1) {
+            InCell::One
+        } else {
+            InCell::Several
+        },
+        genes,
+    };
+    while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
-        if filter.iter().any(|(column, value)| row.bytes(*column) != value.as_bytes()) {
+        let read = columns.read(&row, &mut sink);
+        sink.note(read)?;
+    }
+    sink.finish()
+}
+
+/// Indices of the columns of a table.
+struct RowColumns<'o> {
+    options: &'o ScoreTableOptions<'o>,
+    numbers: NumberColumns,
+    kind: Option<usize>,
+    genes: Vec<usize>,
+    alleles: Vec<usize>,
+    filter: Vec<(usize, &'o String)>,
+    is_usual: bool,
+    in_cell: InCell,
+}
+
+impl RowColumns<'_> {
+    /// Reads a row into the sink.
+    fn read(&self, row: &Row<'_>, sink: &mut ScreenSink<'_>) -> Result<(), Error> {
+        if self.filter.iter().any(|(column, value)| row.bytes(*column) != value.as_bytes()) {
             sink.skip("filtered out");
-            continue;
+            return Ok(());
         }
-        let values = numbers.read(&row)?;
-        let kind = match kind_column {
+        let values = self.numbers.read(row)?;
+        let kind = match self.kind {
             Some(column) => row.text(column)?,
-            None => options.kind,
+            None => self.options.kind,
         };
         if kind.is_empty() || kind.len() > 40 {
-            return Err(match kind_column {
+            return Err(match self.kind {
                 Some(column) => row.bad(column, "a kind of perturbation such as deletion"),
-                None => source.fail(fault::request("kind must be a word".to_owned())),
+                None => fault::request("kind must be a word".to_owned()),
             });
         }
-        let mut words = Vec::with_capacity(genes.len());
+        let mut words = Vec::with_capacity(self.genes.len());
+        let mut alleles = Vec::with_capacity(self.alleles.len());
         let mut query = 0;
-        for (index, &column) in genes.iter().enumerate() {
+        for (index, &column) in self.genes.iter().enumerate() {
             let before = words.len();
-            push_genes(&row, column, in_cell, names, &mut words)?;
-            if usual && index < 2 && words.len() == before {
+            push_genes(row, column, self.in_cell, sink.names(), &mut words)?;
+            if self.is_usual && index < 2 && words.len() == before {
                 return Err(row.bad(column, "a gene; only the third column of genes may be empty"));
             }
-            if index < options.query {
+            if let Some(&column) = self.alleles.get(index)
+                && words.len() > before
+            {
+                let name = row.text(column)?;
+                alleles.push(Allele { kind: kind_of_cell(name), name });
+            }
+            if index < self.options.query {
                 query = words.len();
             }
         }
         if words.is_empty() {
-            return Err(row.bad(genes[0], "at least one gene"));
+            return Err(row.bad(self.genes[0], "at least one gene"));
         }
-        sink.take(&row, &words, query, Perturbation::Kind(kind), values)?;
+        let assumed =
+            if self.kind.is_some() { Perturbation::Kind(kind) } else { Perturbation::Assumed(kind) };
+        let perturbation = if self.alleles.is_empty() {
+            assumed
+        } else {
+            alleles.resize(words.len(), Allele { kind: kind_of_cell(""), name: "" });
+            assumed.with_alleles(&alleles)
+        };
+        sink.take(row, &words, query, perturbation, values).map(drop)
     }
-    Ok(sink.finish())
+}
+
+/// Returns the kind of an allele in a cell: a word for it, or its name.
+fn kind_of_cell(name: &str) -> PerturbationKind {
+    match kind_of_column(name) {
+        PerturbationKind::Allele => {
+            NamedAllele::split(name).map_or_else(|| kind_of_allele(name), |found| found.allele.kind)
+        }
+        kind => kind,
+    }
 }
 
 /// A column that must be there if it was named; without a name it is looked for under none, and so not found.
@@ -149,7 +219,8 @@ fn push_genes<'r>(
     words: &mut Vec<&'r [u8]>,
 ) -> Result<(), Error> {
     let cell = row.text(column)?;
-    let is_name = names.is_some_and(|names| names.find(cell.as_bytes()) != Meaning::Unknown);
+    let has_gene = |name: &str| names.is_some_and(|names| names.find(name.as_bytes()) != Meaning::Unknown);
+    let is_name = has_gene(cell) || NamedAllele::split(cell).is_some_and(|found| has_gene(found.gene));
     if in_cell == InCell::Several && !is_name && cell.contains([',', ';', '|', '+']) {
         words.extend(cell.split([',', ';', '|', '+']).map(|word| word.trim().as_bytes()));
     } else if is_name || !is_missing(cell) {

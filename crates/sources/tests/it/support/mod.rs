@@ -8,6 +8,8 @@ use knockout_sources::import::names::Names;
 use knockout_sources::import::networks::{
     Evidence, NetworkFile, biogrid, edges, matrix, sgd, string, tflink,
 };
+use knockout_sources::import::read::DecimalMark;
+use knockout_sources::import::screens::matrix::{self as score_matrix, MatrixShape};
 use knockout_sources::import::screens::{
     Alleles, Duplicates, MeasurementCollector, RowChoice, ScreenCounts, ScreenSink, emap, sga, table,
 };
@@ -119,6 +121,15 @@ pub(crate) fn read_emap(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> 
 }
 
 pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
+    read_table_with(bytes, &[], None)
+}
+
+pub(crate) fn read_table_with(
+    bytes: &[u8],
+    alleles: &[&str],
+    decimal: Option<DecimalMark>,
+) -> Result<(Samples, ScreenCounts), Error> {
+    let alleles: Vec<String> = alleles.iter().map(|&name| name.to_owned()).collect();
     let source = Source::bytes("scores.csv", bytes);
     let genes = ["a".to_owned(), "b".to_owned()];
     let options = table::ScoreTableOptions {
@@ -129,11 +140,23 @@ pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error>
         fitness: None,
         fitness_sd: None,
         kind_column: None,
+        alleles: &alleles,
         kind: "deletion",
         separator: None,
+        decimal,
         filter: &BTreeMap::new(),
     };
     screen(Duplicates::Mean, Alleles::All, |sink| table::read(&source, sink, &options))
+}
+
+/// Reads a matrix of scores.
+pub(crate) fn read_scores(
+    bytes: &[u8],
+    shape: Option<MatrixShape>,
+) -> Result<(Samples, ScreenCounts), Error> {
+    let source = Source::bytes("matrix.csv", bytes);
+    let options = score_matrix::MatrixOptions { shape, kind: "deletion", separator: None, decimal: None };
+    screen(Duplicates::Mean, Alleles::All, |sink| score_matrix::read(&source, sink, &options))
 }
 
 pub(crate) const KUZMIN: &str = "Query strain ID\tQuery allele name\tArray strain ID\tArray allele name\tCombined mutant type\t\
@@ -154,6 +177,10 @@ pub(crate) fn gzip(text: &str) -> Vec<u8> {
 
 /// A workbook of one sheet: numbers as numbers, everything else as text in place.
 pub(crate) fn xlsx(rows: &[Vec<&str>]) -> Vec<u8> {
+    xlsx_of_sheet(&sheet_rows(rows))
+}
+
+fn sheet_rows(rows: &[Vec<&str>]) -> String {
     let mut sheet = String::new();
     for (row, cells) in rows.iter().enumerate() {
         write!(sheet, "<row r=\"{}\">", row + 1).unwrap();
@@ -167,31 +194,55 @@ pub(crate) fn xlsx(rows: &[Vec<&str>]) -> Vec<u8> {
         }
         sheet.push_str("</row>");
     }
-    xlsx_of_sheet(&sheet)
+    sheet
+}
+
+/// A workbook whose first sheet has notes and whose second sheet has a table.
+pub(crate) fn xlsx_of_two(rows: &[Vec<&str>]) -> Vec<u8> {
+    let notes = "<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>Measured in May</t></is></c></row>";
+    xlsx_of_sheets(&[("Notes", notes), ("Scores", &sheet_rows(rows))])
 }
 
 /// A workbook whose sheet has these rows.
 pub(crate) fn xlsx_of_sheet(rows: &str) -> Vec<u8> {
-    let sheet = format!(
-        "<?xml version=\"1.0\"?><worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
+    xlsx_of_sheets(&[("S1", rows)])
+}
+
+fn xlsx_of_sheets(sheets: &[(&str, &str)]) -> Vec<u8> {
+    const SCHEMAS: &str = "http://schemas.openxmlformats.org";
+    let relation = |id: usize, kind: &str, target: &str| {
+        format!(
+            "<Relationship Id=\"rId{id}\" Type=\"{SCHEMAS}/officeDocument/2006/relationships/{kind}\" Target=\"{target}\"/>"
+        )
+    };
+    let relations = |inner: &str| {
+        format!(
+            "<?xml version=\"1.0\"?><Relationships xmlns=\"{SCHEMAS}/package/2006/relationships\">{inner}</Relationships>"
+        )
+    };
+    let types = format!("<?xml version=\"1.0\"?><Types xmlns=\"{SCHEMAS}/package/2006/content-types\"/>");
+    let (mut list, mut targets, mut parts) = (String::new(), String::new(), Vec::new());
+    for (id, (name, rows)) in (1..).zip(sheets) {
+        write!(list, "<sheet name=\"{name}\" sheetId=\"{id}\" r:id=\"rId{id}\"/>").unwrap();
+        targets.push_str(&relation(id, "worksheet", &format!("worksheets/sheet{id}.xml")));
+        let sheet = format!(
+            "<?xml version=\"1.0\"?><worksheet xmlns=\"{SCHEMAS}/spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
+        );
+        parts.push((format!("xl/worksheets/sheet{id}.xml"), sheet));
+    }
+    let workbook = format!(
+        "<?xml version=\"1.0\"?><workbook xmlns=\"{SCHEMAS}/spreadsheetml/2006/main\" \
+         xmlns:r=\"{SCHEMAS}/officeDocument/2006/relationships\"><sheets>{list}</sheets></workbook>"
     );
-    let types = "<?xml version=\"1.0\"?><Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"/>";
-    let workbook = "<?xml version=\"1.0\"?><workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" \
-        xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\">\
-        <sheets><sheet name=\"S1\" sheetId=\"1\" r:id=\"rId1\"/></sheets></workbook>";
-    let relations = "<?xml version=\"1.0\"?><Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">\
-        <Relationship Id=\"rId1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet\" \
-        Target=\"worksheets/sheet1.xml\"/></Relationships>";
-    let root = relations
-        .replace("relationships/worksheet", "relationships/officeDocument")
-        .replace("worksheets/sheet1.xml", "xl/workbook.xml");
-    zip(&[
-        ("_rels/.rels", &root),
-        ("[Content_Types].xml", types),
-        ("xl/workbook.xml", workbook),
-        ("xl/_rels/workbook.xml.rels", relations),
-        ("xl/worksheets/sheet1.xml", &sheet),
-    ])
+    let (root, targets) = (relations(&relation(1, "officeDocument", "xl/workbook.xml")), relations(&targets));
+    let mut files = vec![
+        ("_rels/.rels", &root[..]),
+        ("[Content_Types].xml", &types),
+        ("xl/workbook.xml", &workbook),
+        ("xl/_rels/workbook.xml.rels", &targets),
+    ];
+    files.extend(parts.iter().map(|(name, text)| (&name[..], &text[..])));
+    zip(&files)
 }
 
 /// A zip archive whose files are stored as they are.
