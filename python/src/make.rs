@@ -171,6 +171,7 @@ fn write(out: &Path, cell: Arc<Cell>, samples: Samples, cancel: &Cancel) -> Resu
         synthetic: None,
         repeats: Vec::new(),
         samples_of_several_alleles: 0,
+        from_interactions: None,
         checksums: BTreeMap::new(),
     };
     Ok(Dataset { manifest, cell, samples }.write(out, &|_| cancel.check())?)

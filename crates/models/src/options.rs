@@ -40,6 +40,16 @@ pub trait ModelOptions:
     /// Returns the loss of its scores, the key `model.loss`.
     fn loss(&self) -> LossConfig;
 
+    /// Returns the names of the networks that the model reads; all by default.
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        cell.networks().iter().map(|network| network.name().to_owned()).collect()
+    }
+
+    /// Returns whether the model reads the content features of genes.
+    fn reads_features(&self) -> bool {
+        false
+    }
+
     /// Returns the representation of deletions that the model needs, where gene indices are not enough.
     fn processor(&self) -> Option<ProcessorKind> {
         None

@@ -125,6 +125,8 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
     fn notice(&self, shards: usize) -> Option<&'static str>;
     fn solver(&self) -> Option<&dyn Solver>;
     fn loss(&self) -> Option<LossConfig>;
+    fn networks(&self, cell: &Cell) -> Vec<String>;
+    fn features(&self, cell: &Cell) -> Vec<String>;
 }
 
 /// Moves the options of a loss into the section of its name, where the model has one.
@@ -204,6 +206,14 @@ impl<O: SolvedOptions> ErasedOptions for SolvedModel<O> {
     fn loss(&self) -> Option<LossConfig> {
         None
     }
+
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        self.0.networks(cell)
+    }
+
+    fn features(&self, cell: &Cell) -> Vec<String> {
+        self.0.features(cell)
+    }
 }
 
 impl<O: ModelOptions> ErasedOptions for O {
@@ -237,6 +247,15 @@ impl<O: ModelOptions> ErasedOptions for O {
 
     fn loss(&self) -> Option<LossConfig> {
         Some(ModelOptions::loss(self))
+    }
+
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        ModelOptions::networks(self, cell)
+    }
+
+    fn features(&self, cell: &Cell) -> Vec<String> {
+        let features = cell.features().filter(|_| self.reads_features());
+        features.map_or_else(Vec::new, |features| features.names().to_vec())
     }
 }
 
@@ -340,6 +359,22 @@ impl ModelConfig {
     /// Returns how the model is solved, where it is not trained step by step.
     pub fn solver(&self) -> Option<&dyn Solver> {
         self.options.solver()
+    }
+
+    /// Returns the prior knowledge that the model uses: annotations and covariates, and the networks and features that derive from genetic
+    /// interactions.
+    pub fn prior_knowledge(&self, cell: &Cell) -> Vec<String> {
+        let mark = |input: String| format!("{input} (from genetic interactions)");
+        let is_derived = |input: &str| {
+            let name = input.split_once(' ').map_or(input, |(_, name)| name);
+            cell.is_from_interactions(name)
+        };
+        let solver = self.solver().map(Solver::prior_knowledge).unwrap_or_default();
+        let named = solver.into_iter().map(|input| if is_derived(&input) { mark(input) } else { input });
+        let networks = self.options.networks(cell).into_iter().map(|name| format!("network {name}"));
+        let features = self.options.features(cell).into_iter().map(|name| format!("feature {name}"));
+        let derived = networks.chain(features).filter(|input| is_derived(input)).map(mark);
+        named.chain(derived).collect()
     }
 
     fn table(&self) -> Result<Table, toml::ser::Error> {

@@ -237,6 +237,16 @@ pub trait SolvedOptions:
         Vec::new()
     }
 
+    /// Returns the names of the networks that it reads.
+    fn networks(&self, _cell: &Cell) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns the names of the features that it reads, beside covariates.
+    fn features(&self, _cell: &Cell) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Fits the model to the training part and chooses its settings on the validation part.
     fn solve(
         &self,

@@ -126,6 +126,20 @@ impl SolvedOptions for StackOptions {
         self.profile.check()
     }
 
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        // Trees see the degree of a gene over all networks.
+        if self.parts.contains(&StackPart::Trees) {
+            return NetworkKernelOptions::default().networks(cell);
+        }
+        let has_kernel = self.parts.contains(&StackPart::NetworkKernel);
+        if has_kernel { self.network_kernel.networks(cell) } else { Vec::new() }
+    }
+
+    fn features(&self, cell: &Cell) -> Vec<String> {
+        let has = |name: &&String| cell.features().is_some_and(|features| features.names().contains(*name));
+        self.amplitudes.iter().filter(has).cloned().collect()
+    }
+
     fn prior_knowledge(&self) -> Vec<String> {
         [self.low_rank.prior_knowledge(), self.network_kernel.prior_knowledge()].concat()
     }

@@ -256,6 +256,50 @@ fn prior_knowledge_of_genes_is_named_beside_the_figures() {
 }
 
 #[test]
+fn inputs_from_genetic_interactions_are_named() {
+    let home = grouped_screen();
+    home.write("links.tsv", "gene_a\tgene_b\nG00\tG03\nG01\tG04\nG02\tG05\n");
+    let import = "data import DIR --screen screen.tsv --features table:fitness.tsv --network edges:links.tsv,name=costanzo_similarity \
+                  --network edges:links.tsv,name=links --network edges:links.tsv,name=other";
+    let import = |dir: &str, more: &str| format!("{} {more}", import.replace("DIR", dir));
+    home.ok(&import("named", ""));
+    home.ok(&import(
+        "declared",
+        "--from-interactions links --from-interactions fitness --independent costanzo_similarity",
+    ));
+    for (dir, shown) in [
+        ("named", json!(["network costanzo_similarity"])),
+        ("declared", json!(["network links", "feature fitness"])),
+    ] {
+        assert_eq!(home.json(&format!("data show {dir} --json"))["from_interactions"], shown);
+    }
+    home.ok("data show declared").prints(&["from genetic interactions", "network links, feature fitness"]);
+    home.ok("data verify declared");
+    let hash = |dir: &str| home.json(&format!("data show {dir} --json"))["data_hash"].clone();
+    assert_eq!(hash("named"), hash("declared"), "a declaration is not data");
+    let uses = |run: &str| home.json(&format!("evaluate {run} --json"))["prior_knowledge"][0]["uses"].clone();
+    home.ok("train named --out all")
+        .warns(&["it also uses network costanzo_similarity (from genetic interactions)"]);
+    assert_eq!(uses("all"), json!(["network costanzo_similarity (from genetic interactions)"]));
+    home.ok(
+        r#"train named --out one 'model.network_kernel.networks=["other"]' 'model.parts=["network_kernel"]'"#,
+    );
+    assert!(uses("one").is_null());
+    home.ok("train declared --out both 'model.low_rank.covariates=[\"fitness\"]'");
+    let expected =
+        ["covariate fitness (from genetic interactions)", "network links (from genetic interactions)"];
+    assert_eq!(uses("both"), json!(expected));
+    home.ok("predict both --pairs --top 5 --out hits --html hits.html");
+    assert!(home.read("hits.html").contains("network links (from genetic interactions)"));
+    home.fails(
+        &import("bad", "--from-interactions nets"),
+        2,
+        &["\"nets\" is not a network, feature or set", "there are: costanzo_similarity, fitness"],
+    );
+    home.fails(&import("bad", "--from-interactions links --independent links"), 2, &["leave one out"]);
+}
+
+#[test]
 fn knowledge_that_the_dataset_lacks_is_refused() {
     let home = grouped_screen();
     for (key, words) in [

@@ -28,6 +28,7 @@ mod features;
 mod gene;
 mod gene_sets;
 mod hash;
+mod knowledge;
 mod metabolism;
 mod network;
 mod positions;
@@ -39,6 +40,7 @@ pub use expansion::{RawReaction, expand};
 pub use features::Features;
 pub use gene::{Gene, GeneId, GeneTable};
 pub use gene_sets::{GeneSets, GeneSetsRef};
+pub use knowledge::is_known_interaction_source;
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
 pub use network::{AdjacencyLists, Edge, Entries, Network, SelfLoops};
 pub use positions::{GenePosition, GenePositions, Separation};
@@ -47,7 +49,7 @@ pub use rule::Rule;
 use error::feature_rows;
 use hash::update_with_words;
 use knockout_base::error::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Genes, their networks and, where known, metabolism, features and annotations.
 #[derive(Debug, Clone)]
@@ -58,6 +60,8 @@ pub struct Cell {
     features: Option<Features>,
     annotations: Vec<Annotations>,
     positions: Option<GenePositions>,
+    /// Names of inputs that derive from genetic interactions; the names decide where nothing was declared.
+    from_interactions: Option<BTreeSet<String>>,
 }
 
 impl Cell {
@@ -82,7 +86,8 @@ impl Cell {
             check("metabolism", metabolism.gene_count())?;
         }
         let (features, annotations, positions) = (None, Vec::new(), None);
-        Ok(Self { genes, networks, metabolism, features, annotations, positions })
+        let from_interactions = None;
+        Ok(Self { genes, networks, metabolism, features, annotations, positions, from_interactions })
     }
 
     /// Adds content features of the genes.
@@ -103,6 +108,32 @@ impl Cell {
         }
         self.positions = positions;
         Ok(self)
+    }
+
+    /// Declares the networks, features and annotations that derive from genetic interactions; their names decide if `None`.
+    #[must_use]
+    pub fn with_interaction_inputs(mut self, names: Option<impl IntoIterator<Item = String>>) -> Self {
+        self.from_interactions = names.map(|names| names.into_iter().collect());
+        self
+    }
+
+    /// Returns whether the network, feature or annotations of a name derive from genetic interactions.
+    pub fn is_from_interactions(&self, name: &str) -> bool {
+        match &self.from_interactions {
+            Some(declared) => declared.contains(name),
+            None => is_known_interaction_source(name),
+        }
+    }
+
+    /// Returns all inputs that derive from genetic interactions, such as `network genetic`.
+    pub fn inputs_from_interactions(&self) -> Vec<String> {
+        let networks = self.networks.iter().map(|network| ("network", network.name()));
+        let features = self.features.iter().flat_map(Features::names).map(|name| ("feature", &name[..]));
+        let annotations = self.annotations.iter().map(|set| ("annotations", set.name()));
+        let all = networks.chain(features).chain(annotations);
+        all.filter(|(_, name)| self.is_from_interactions(name))
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect()
     }
 
     /// Adds sets of annotations, sorted by name.

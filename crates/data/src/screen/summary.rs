@@ -44,6 +44,9 @@ pub struct DatasetSummary {
     pub synthetic: Option<Synthetic>,
     /// How well repeated measurements of the same gene sets agree.
     pub repeats: Vec<Repeats>,
+    /// Networks, features and annotations that derive from genetic interactions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from_interactions: Vec<String>,
     /// Samples whose score is a mean over different alleles of the same genes.
     pub samples_of_several_alleles: usize,
     /// Bounds of the accuracy of any model.
@@ -220,6 +223,7 @@ impl DatasetSummary {
                 })
                 .collect(),
             synthetic: manifest.synthetic.clone(),
+            from_interactions: cell.inputs_from_interactions(),
             repeats: manifest.repeats.clone(),
             samples_of_several_alleles: manifest.samples_of_several_alleles,
             bounds: manifest.bounds(),

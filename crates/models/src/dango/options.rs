@@ -71,6 +71,14 @@ impl ModelOptions for DangoOptions {
         }
     }
 
+    fn networks(&self, _cell: &Cell) -> Vec<String> {
+        self.networks.iter().map(|choice| choice.name.clone()).collect()
+    }
+
+    fn reads_features(&self) -> bool {
+        self.features != FeatureUse::None
+    }
+
     fn check(&self, cell: &Cell) -> Result<()> {
         limits::size("model.width", self.width)?;
         limits::size("model.heads", self.heads)?;

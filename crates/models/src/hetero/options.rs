@@ -138,6 +138,14 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
+    fn networks(&self, _cell: &Cell) -> Vec<String> {
+        self.networks.clone()
+    }
+
+    fn reads_features(&self) -> bool {
+        self.features != FeatureUse::None
+    }
+
     fn check(&self, cell: &Cell) -> Result<()> {
         self.check_sizes()?;
         self.check_networks(cell)?;

@@ -123,6 +123,14 @@ impl ModelOptions for TransformerOptions {
         }
     }
 
+    fn networks(&self, _cell: &Cell) -> Vec<String> {
+        if self.pulls() { self.networks.clone() } else { Vec::new() }
+    }
+
+    fn reads_features(&self) -> bool {
+        self.features != FeatureUse::None
+    }
+
     fn check(&self, cell: &Cell) -> Result<()> {
         limits::size("model.width", self.width)?;
         limits::size("model.heads", self.heads)?;

@@ -77,7 +77,7 @@ pub(super) fn bounds(bounds: &Bounds) -> Vec<String> {
 }
 
 /// Describes the prior knowledge that a model uses beyond the screen and the networks.
-pub(super) fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
+pub fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
     let uses: Vec<&str> = uses.iter().map(String::as_str).collect();
     format!(
         "it also uses {}; such knowledge of genes may have been inferred from interactions like these",

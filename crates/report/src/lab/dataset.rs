@@ -85,6 +85,9 @@ fn facts(summary: &DatasetSummary) -> Vec<Fact> {
         );
         facts.push(Fact::new("features", value));
     }
+    if !summary.from_interactions.is_empty() {
+        facts.push(Fact::new("from genetic interactions", summary.from_interactions.join(", ")));
+    }
     facts.extend(sample_facts(summary));
     facts
 }

@@ -19,7 +19,7 @@ mod runs;
 mod sweep;
 mod training;
 
-pub use accuracy::{correlation, error, scatter};
+pub use accuracy::{correlation, error, prior_knowledge_sentence, scatter};
 pub use baseline::{BaselineDocument, BaselineRow, baseline_page};
 pub use benchmark::{BenchmarkDocument, benchmark_page};
 pub use dataset::{dataset_page, splits_page};

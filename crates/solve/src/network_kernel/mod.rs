@@ -93,6 +93,13 @@ impl SolvedOptions for NetworkKernelOptions {
         Ok(())
     }
 
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        if self.networks.is_empty() {
+            return cell.networks().iter().map(|network| network.name().to_owned()).collect();
+        }
+        self.networks.clone()
+    }
+
     fn prior_knowledge(&self) -> Vec<String> {
         self.annotations.iter().map(|name| format!("annotations {name}")).collect()
     }

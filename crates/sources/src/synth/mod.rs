@@ -77,6 +77,7 @@ pub fn synthesise(
             }),
             repeats: Vec::new(),
             samples_of_several_alleles: 0,
+            from_interactions: None,
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).map_err(bug)?),

@@ -115,11 +115,10 @@ impl Predictor {
         labels: LabelStats,
         cell: &Cell,
     ) -> Result<Self> {
-        let gene_count = cell.genes().len();
+        let (gene_count, prior_knowledge) = (cell.genes().len(), config.model.prior_knowledge(cell));
         if let Some(solver) = config.model.solver() {
             let solution = solver.load(&checkpoint.weights, cell)?;
             let trained = FittedModel::Solved(Recalibrated::load(solution, &checkpoint.weights, gene_count)?);
-            let prior_knowledge = solver.prior_knowledge();
             return Ok(Self { trained, labels, gene_count, prior_knowledge, added: SumWeights::NOTHING });
         }
         let mut model = config.model.build(cell, config.seed)?;
@@ -129,7 +128,7 @@ impl Predictor {
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(index))?;
         }
         let trained = FittedModel::Network { model, batch: config.run.predict_batch.max(1) };
-        Ok(Self { trained, labels, gene_count, prior_knowledge: Vec::new(), added: SumWeights::NOTHING })
+        Ok(Self { trained, labels, gene_count, prior_knowledge, added: SumWeights::NOTHING })
     }
 
     /// Returns predictions in the units of the scores, one for each set of deleted genes.
@@ -187,7 +186,8 @@ impl Predictor {
         !self.added.others.is_empty()
     }
 
-    /// Returns the annotations and covariates that the model and its base runs use beside the screen and the networks.
+    /// Returns the prior knowledge that the model and its base runs use: annotations, covariates, and networks and features that derive from
+    /// genetic interactions.
     pub fn prior_knowledge(&self) -> BTreeSet<String> {
         let of_others = self.added.others.iter().flat_map(|(_, other)| other.prior_knowledge());
         self.prior_knowledge.iter().cloned().chain(of_others).collect()

@@ -110,6 +110,12 @@ pub(crate) struct ImportArgs {
     /// times their size [default: 1024]
     #[arg(long, value_name = "N")]
     unpack_mib: Option<u64>,
+    /// A network, feature or set of annotations that derives from genetic interactions; reports name it. Known sources need no mark
+    #[arg(long, value_name = "NAME")]
+    from_interactions: Vec<String>,
+    /// One that does not, although its name is that of a known source
+    #[arg(long, value_name = "NAME")]
+    independent: Vec<String>,
     /// The dataset's name; that of its folder otherwise
     #[arg(long)]
     name: Option<String>,
@@ -162,6 +168,8 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     recipe.features.extend(args.features);
     recipe.annotations.extend(args.annotations);
     recipe.screens.extend(args.screens);
+    recipe.from_interactions.extend(args.from_interactions);
+    recipe.independent.extend(args.independent);
     recipe.allow_missing |= args.allow_missing;
     recipe.name = args.name.or(recipe.name);
     recipe.alleles = args.alleles.unwrap_or(recipe.alleles);

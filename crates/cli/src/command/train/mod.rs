@@ -14,10 +14,11 @@ use knockout_data::screen::{Dataset, Part, Scheme};
 use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
-use knockout_report::lab::{TrainingDocument, TrainingReport};
+use knockout_report::lab::{TrainingDocument, TrainingReport, prior_knowledge_sentence};
 use knockout_report::units::count;
 use knockout_train::config::Config;
 use knockout_train::run::{End, Event, Run, RunContext, RunDescription, default_folder, read_metrics};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,6 +230,10 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     trackers::check(&keys, dir, model.name, args.out.as_deref())?;
     let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
+    let uses: BTreeSet<String> = config.model.prior_knowledge(&dataset.cell).into_iter().collect();
+    if !uses.is_empty() {
+        ui.note(&format!("{}: {}", config.model.name(), prior_knowledge_sentence(&uses)));
+    }
     for key in &keys {
         ui.detail(&format!("  set {key}"));
     }

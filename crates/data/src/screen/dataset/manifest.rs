@@ -33,6 +33,9 @@ pub struct Manifest {
     /// Samples whose score is a mean over different alleles of the same genes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples_of_several_alleles: usize,
+    /// Names of networks, features and annotations that derive from genetic interactions; without the key, the names of known sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_interactions: Option<Vec<String>>,
     /// blake3 of every file, by its path below the dataset; filled in when the dataset is written.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,

@@ -80,7 +80,8 @@ impl Dataset {
             .and_then(|cell| {
                 cell.with_features(features)?.with_annotations(annotations)?.with_positions(positions)
             })
-            .in_file(dir)?;
+            .in_file(dir)?
+            .with_interaction_inputs(manifest.from_interactions.clone());
         let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().in_file(dir)?;
         Ok(dataset)

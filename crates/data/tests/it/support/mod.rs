@@ -79,6 +79,7 @@ pub(crate) fn dataset() -> Dataset {
             synthetic: None,
             repeats: Vec::new(),
             samples_of_several_alleles: 0,
+            from_interactions: None,
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).unwrap()),

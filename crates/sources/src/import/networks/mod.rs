@@ -30,7 +30,7 @@ pub enum Evidence {
     /// Proteins that were seen to touch.
     #[default]
     Physical,
-    /// Genes whose deletions were seen to interact. Not to be mixed with a screen that is to be predicted.
+    /// Genes whose deletions were seen to interact. Reports name such a network, because a screen that is to be predicted may be part of it.
     Genetic,
 }
 

@@ -28,6 +28,12 @@ pub struct Recipe {
     pub alleles: Alleles,
     /// Whether a source may lose more than a fifth of its rows to genes outside the table.
     pub allow_missing: bool,
+    /// Networks, features and annotations that derive from genetic interactions, beside those of known sources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from_interactions: Vec<String>,
+    /// Those that do not, although their names are those of known sources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub independent: Vec<String>,
     /// The gene table: the genes of all these, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty", with = "tagged::list")]
     pub genes: Vec<GeneSource>,

@@ -249,6 +249,12 @@ pub enum NetworkSource {
 }
 
 impl NetworkSource {
+    /// Whether the networks are genetic interactions by their source.
+    pub(crate) fn is_genetic(&self) -> bool {
+        let (Self::Sgd { evidence, .. } | Self::Biogrid { evidence, .. }) = self else { return false };
+        *evidence == Evidence::Genetic
+    }
+
     pub(crate) fn files(&self) -> Vec<&Path> {
         match self {
             Self::Dango { file, gene_list, .. } => vec![file, gene_list],

@@ -43,6 +43,9 @@ impl Importer<'_> {
         for list in found.networks {
             let name = list.name().to_owned();
             let (network, counts) = list.finish(gene_count).map_err(|error| source.fail(error))?;
+            if given.is_genetic() {
+                self.genetic_networks.push(name.clone());
+            }
             let file = files[0].display().to_string();
             self.report.networks.push(NetworkReport { name, file, counts, rows: rows.clone() });
             networks.push(network);

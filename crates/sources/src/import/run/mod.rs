@@ -14,9 +14,11 @@ use crate::import::report::{GeneReport, ImportReport, SampleReport};
 use crate::import::screens::MeasurementCollector;
 use crate::import::source::{RowTally, Source};
 use knockout_base::error::Error;
-use knockout_data::cell::{Cell, Gene, GeneId, GenePositions, GeneTable};
+use knockout_data::cell::{
+    Annotations, Cell, Features, Gene, GeneId, GenePositions, GeneTable, Network, is_known_interaction_source,
+};
 use knockout_data::screen::{Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Samples};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Imp
         advance,
         report: ImportReport { schema: 1, ..ImportReport::default() },
         sources: Vec::new(),
+        genetic_networks: Vec::new(),
     }
     .run()
 }
@@ -57,6 +60,8 @@ struct Importer<'a> {
     report: ImportReport,
     /// `file blake3` of everything read.
     sources: Vec<String>,
+    /// Networks that are genetic interactions by their source.
+    genetic_networks: Vec<String>,
 }
 
 impl<'a> Importer<'a> {
@@ -102,6 +107,8 @@ impl<'a> Importer<'a> {
         let cell = Cell::new(genes, networks, metabolism).and_then(|cell| {
             cell.with_features(features)?.with_annotations(annotations)?.with_positions(positions)
         })?;
+        let from_interactions = self.interaction_inputs(&cell)?;
+        let cell = cell.with_interaction_inputs(from_interactions.clone());
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);
         let manifest = Manifest {
@@ -117,10 +124,43 @@ impl<'a> Importer<'a> {
             synthetic: None,
             repeats,
             samples_of_several_alleles,
+            from_interactions,
             checksums: BTreeMap::new(),
         };
         let dataset = Dataset { manifest, cell: Arc::new(cell), samples };
         Ok(Import { dataset, report: self.report, splits, recipe: self.recipe.clone() })
+    }
+
+    /// Returns the names of the inputs that derive from genetic interactions; `None` where the names of known sources tell.
+    fn interaction_inputs(&self, cell: &Cell) -> Result<Option<Vec<String>>, Error> {
+        let networks = cell.networks().iter().map(Network::name);
+        let features = cell.features().into_iter().flat_map(Features::names).map(String::as_str);
+        let all: BTreeSet<&str> =
+            networks.chain(features).chain(cell.annotations().iter().map(Annotations::name)).collect();
+        let Recipe { from_interactions, independent, .. } = self.recipe;
+        for name in from_interactions.iter().chain(independent) {
+            if !all.contains(&name[..]) {
+                let known: Vec<&str> = all.iter().copied().collect();
+                let text = format!(
+                    "{name:?} is not a network, feature or set of annotations of this import (there are: {})",
+                    known.join(", ")
+                );
+                return Err(fault::request(text));
+            }
+            if from_interactions.contains(name) && independent.contains(name) {
+                let text = format!("{name:?} is both in from-interactions and in independent; leave one out");
+                return Err(fault::request(text));
+            }
+        }
+        let has = |names: &[String], name: &str| names.iter().any(|other| other == name);
+        let is_derived = |name: &&str| {
+            let is_stated = has(from_interactions, name) || has(&self.genetic_networks, name);
+            !has(independent, name) && (is_stated || is_known_interaction_source(name))
+        };
+        let derived: Vec<String> =
+            all.iter().filter(|name| is_derived(name)).map(|&name| name.to_owned()).collect();
+        let is_told_by_names = all.iter().all(|name| is_derived(&name) == is_known_interaction_source(name));
+        Ok((!is_told_by_names).then_some(derived))
     }
 
     fn source(&self, file: &Path) -> Source<'a> {
