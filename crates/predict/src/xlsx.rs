@@ -1,6 +1,7 @@
 //! Workbooks of Excel: sheets of texts and numbers, without formats.
 //!
-//! A workbook is a ZIP archive of a few XML files. Texts are stored in their cells, so no spreadsheet takes them for formulas.
+//! A workbook is a ZIP archive of a few XML files. Texts are stored in their cells, so no spreadsheet takes them for formulas. The crate
+//! `rust_xlsxwriter` writes formats, charts and formulas, and needs a compressing `zip`; here three kinds of cells suffice.
 
 use knockout_base::error::{Error, Result};
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Predictions of boosted trees for many rows of features at a time.
 //!
 //! Every test of a tree that sends a row to the right rules out the leaves on its left, one bit each; the first leaf that remains is the
-//! row's (QuickScorer, Lucchese et al. 2015). The tests of a tree may run in any order, so rows are tested beside each other without branches.
+//! row's (`QuickScorer`, Lucchese et al. 2015). The tests of a tree may run in any order, so rows are tested beside each other without branches.
 #![expect(unsafe_code, reason = "versions for an instruction set are called after detecting it")]
 
 /// Rows that are tested beside each other.

@@ -150,7 +150,9 @@ impl TreePart {
                         self.features.push([a, b], &parts[record], vectors, &mut rows);
                     }
                 }
-                records.iter().for_each(|&record| predictions[record] = 0.0);
+                for &record in records {
+                    predictions[record] = 0.0;
+                }
                 let count = trees.len() as f64;
                 for trees in trees {
                     for (&record, value) in records.iter().zip(trees.predict(&rows, width)) {

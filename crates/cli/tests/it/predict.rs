@@ -4,6 +4,7 @@
 
 use crate::support::Home;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::time::Duration;
 
@@ -243,7 +244,8 @@ fn planted_screen() -> Home {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let noise = (state >> 40) as f64 / f64::from(1 << 24) - 0.5;
             let effect = if a < 8 && (8..20).contains(&b) { -1.0 } else { 0.0 };
-            table += &format!("{}\t{}\t{:.4}\n", planted_gene(a), planted_gene(b), 0.2 * noise + effect);
+            let score = 0.2 * noise + effect;
+            writeln!(table, "{}\t{}\t{score:.4}", planted_gene(a), planted_gene(b)).unwrap();
         }
     }
     home.write("screen.tsv", table);

@@ -83,18 +83,8 @@ pub(crate) struct PredictArgs {
     /// Write predictions.csv besides the Parquet blocks
     #[arg(long)]
     csv: bool,
-    /// Write hits.xlsx: the highest and lowest predictions and the terms they have in common, for Excel
-    #[arg(long)]
-    xlsx: bool,
-    /// Write hits.cyjs: the highest and lowest predictions as a network, for Cytoscape
-    #[arg(long)]
-    cytoscape: bool,
-    /// A negative hit is false if its score is not below this; by default -3 for S-scores and -0.08 for others
-    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
-    negative_below: Option<f64>,
-    /// A positive hit is false if its score is not above this; by default 2 for S-scores and 0.08 for others
-    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
-    positive_above: Option<f64>,
+    #[command(flatten)]
+    hits: HitArgs,
     /// Write a page of hits: highest and lowest, distributions, and accuracy on the test part
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -107,6 +97,50 @@ pub(crate) struct PredictArgs {
     /// Candidates in a block; by default as many as take seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     block: Option<u64>,
+}
+
+/// Files of hits, and what counts as false.
+#[derive(Debug, Args)]
+struct HitArgs {
+    /// Write hits.xlsx: the highest and lowest predictions and the terms they have in common, for Excel
+    #[arg(long)]
+    xlsx: bool,
+    /// Write hits.cyjs: the highest and lowest predictions as a network, for Cytoscape
+    #[arg(long)]
+    cytoscape: bool,
+    /// A negative hit is false if its score is not below this; by default -3 for S-scores and -0.08 for others
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    negative_below: Option<f64>,
+    /// A positive hit is false if its score is not above this; by default 2 for S-scores and 0.08 for others
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    positive_above: Option<f64>,
+}
+
+impl HitArgs {
+    fn check(&self, has_hits: bool) -> Result<()> {
+        if !has_hits && (self.xlsx || self.cytoscape) {
+            return Err(request_error(
+                "--xlsx and --cytoscape write the strongest predictions: add --top K or --bottom K",
+            ));
+        }
+        for (name, score) in
+            [("--negative-below", self.negative_below), ("--positive-above", self.positive_above)]
+        {
+            if let Some(score) = score.filter(|score| !score.is_finite()) {
+                return Err(request_error(format!(
+                    "{name} {score} is not a score; give a number such as -0.08"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn cut_offs(&self, usual: CutOffs) -> CutOffs {
+        CutOffs {
+            negative: self.negative_below.unwrap_or(usual.negative),
+            positive: self.positive_above.unwrap_or(usual.positive),
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,18 +242,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let asked = (args.top.unwrap_or(0) as usize, args.bottom.unwrap_or(0) as usize);
     // A page or file without hits would be none.
     let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
-    if hits == (0, 0) && (args.xlsx || args.cytoscape) {
-        return Err(request_error(
-            "--xlsx and --cytoscape write the strongest predictions: add --top K or --bottom K",
-        ));
-    }
-    let cut_offs = [("--negative-below", args.negative_below), ("--positive-above", args.positive_above)];
-    if let Some((name, score)) =
-        cut_offs.iter().find(|(_, score)| score.is_some_and(|score| !score.is_finite()))
-    {
-        let score = score.unwrap_or_default();
-        return Err(request_error(format!("{name} {score} is not a score; give a number such as -0.08")));
-    }
+    args.hits.check(hits != (0, 0))?;
     let opened = OpenRuns::open(&args.runs, args.state, args.data.as_deref())?;
     for run in &opened.runs {
         let RunEntry { folder, model, state, .. } = &run.entry;
@@ -295,13 +318,10 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
             let trust = Trust { dataset: &opened.dataset, split: Some(&opened.split), accuracy: &accuracy };
             let mut document = finish(&folder, &summary, &trust, args.csv)?;
             if hits != (0, 0) {
-                let chosen = |usual: CutOffs| CutOffs {
-                    negative: args.negative_below.unwrap_or(usual.negative),
-                    positive: args.positive_above.unwrap_or(usual.positive),
-                };
-                let evidence = HitEvidence::of(&opened, &candidates, &summary.extremes, chosen)?;
+                let cut_offs = |usual| args.hits.cut_offs(usual);
+                let evidence = HitEvidence::of(&opened, &candidates, &summary.extremes, cut_offs)?;
                 document = document.with_evidence(evidence);
-                write_hit_files(&mut document, args)?;
+                write_hit_files(&mut document, &args.hits)?;
             }
             if let Some(table) = &listed {
                 let rows = (0..table.len()).map(|row| table.row(row));
@@ -319,7 +339,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
 }
 
 /// Writes the files of hits for other programs.
-fn write_hit_files(document: &mut PredictionDocument, args: &PredictArgs) -> Result<()> {
+fn write_hit_files(document: &mut PredictionDocument, args: &HitArgs) -> Result<()> {
     let lists = document.lists();
     let xlsx = args.xlsx.then(|| hits_workbook(&lists)).transpose()?;
     let network = args.cytoscape.then(|| hits_network(&document.what, &lists).into_bytes());
