@@ -358,7 +358,9 @@ fn a_batch_of_its_own_needs_the_same_conditions() {
         Experiment::of(plan(), profiles, Vec::new()).unwrap_err().to_string()
     };
     assert!(with(|own| own.conditions.threads = 2).contains("differs in threads"));
-    assert!(with(|own| own.conditions.model = "hetero".to_owned()).contains("no cell at the common batch"));
+    assert!(
+        with(|own| "hetero".clone_into(&mut own.conditions.model)).contains("no cell at the common batch")
+    );
     assert!(with(|own| own.steps = 3).contains("another number of steps"));
 }
 

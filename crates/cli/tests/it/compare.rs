@@ -127,10 +127,8 @@ fn the_folder_of_a_run_is_read() {
 /// Returns the document of an experiment of three rounds: full steps of two models, and the first also in its own batch of 100.
 fn experiment(hetero_ms: u64, change: fn(&mut Conditions)) -> String {
     let measured = |model: &str, forward_ms: u64, batch: u64| {
-        let mut profile: RunProfile =
-            serde_json::from_str(&profile(forward_ms, 5, |conditions| conditions.mode = "full".to_owned()))
-                .unwrap();
-        profile.conditions.model = model.to_owned();
+        let mut profile: RunProfile = serde_json::from_str(&profile(forward_ms, 5, |_| {})).unwrap();
+        model.clone_into(&mut profile.conditions.model);
         profile.conditions.batch = batch;
         profile.batch = batch;
         profile.per_step.samples.fill(batch);
@@ -182,7 +180,7 @@ fn experiments_are_compared_cell_by_cell() {
 #[test]
 fn unlike_experiments_are_7_and_their_own_ratios_remain() {
     let home =
-        pair(&experiment(29, |_| {}), &experiment(59, |conditions| conditions.data = "def".to_owned()));
+        pair(&experiment(29, |_| {}), &experiment(59, |conditions| "def".clone_into(&mut conditions.data)));
     let found =
         home.fails("compare a.json b.json --json", 7, &["cells of the same name differ in data"]).document();
     assert_eq!(
@@ -198,7 +196,7 @@ fn unlike_experiments_are_7_and_their_own_ratios_remain() {
 #[test]
 fn experiments_without_a_common_cell_and_damaged_ones_are_refused() {
     let good = experiment(29, |_| {});
-    let home = pair(&good, &experiment(29, |conditions| conditions.mode = "data".to_owned()));
+    let home = pair(&good, &experiment(29, |conditions| "data".clone_into(&mut conditions.mode)));
     home.fails("compare a.json b.json", 2, &["no cell in common", "dango full", "dango data"]);
     for (bad, code, words) in [
         (good.replace("\"rounds\":5", "\"rounds\":7"), 3, "has not 7 rounds of 1 steps"),
