@@ -206,6 +206,7 @@ fn read_either(path: &Path) -> Result<Measured> {
 }
 
 /// The findings of a run's folder, of a file, or of standard input (`-`).
+#[cfg(feature = "lab")]
 pub(crate) fn read(path: &Path) -> Result<RunProfile> {
     let (name, bytes) = read_bytes(path)?;
     Ok(RunProfile::from_json(&name, &bytes)?)
