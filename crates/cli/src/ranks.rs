@@ -21,7 +21,7 @@ pub(crate) struct RanksArg {
 }
 
 impl RanksArg {
-    /// Asks for as many ranks; `None` for those of a launcher, or one.
+    /// Returns a request of as many ranks; `None` for those of a launcher, or one.
     pub(crate) fn of(ranks: Option<u64>) -> Self {
         Self { ranks }
     }
@@ -39,7 +39,7 @@ impl RanksArg {
     }
 }
 
-/// Joins the ranks of this launch, or starts as many as `--ranks` asks for; other processes are alone.
+/// Joins the ranks of this launch, or starts as many as `--ranks` names; other processes are alone.
 pub(crate) fn join(asked: RanksArg, ui: &Ui) -> Result<Ranks> {
     if let Some(world) = ProcessRank::join()? {
         return Ok(joined(Ranks::new(Arc::new(world)), ui));
@@ -73,7 +73,7 @@ fn start(size: usize) -> Result<Ranks> {
     Ok(Ranks::new(Arc::new(world)))
 }
 
-/// Returns the exit code of all ranks after the end of one; `None` if the others go on.
+/// Returns the exit code of all ranks after the end of one; `None` if the others continue.
 fn code_after(rank: usize, size: usize, status: ExitStatus) -> Option<u8> {
     let Some(code) = status.code() else {
         let signal = status.signal().map_or_else(String::new, |signal| format!(" by signal {signal}"));

@@ -30,7 +30,7 @@ const MEETING: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Time that the first rank has to report why another one ended, before a broken connection is reported instead.
 const REPORT: Duration = Duration::from_secs(1);
-/// Exit code of a rank whose first rank is gone; nobody reads it.
+/// Exit code of a rank whose first rank is gone; no process reads it.
 const ORPHANED: i32 = 1;
 
 /// One of several processes on this machine.
@@ -81,7 +81,7 @@ impl ProcessRank {
         watch(Arc::downgrade(&children), code_after)?;
         let peers = meet(0, size, folder.path(), &listener)?;
         let world = Self { rank: 0, peers, children };
-        // Every rank has met all others: nobody needs the folder any more.
+        // Every rank has met all others: the folder is not needed any more.
         (1..size).try_for_each(|rank| world.receive(rank, &mut [0], MEETING))?;
         folder.close().map_err(failed("could not remove the folder of the ranks' sockets"))?;
         Ok(world)

@@ -52,7 +52,7 @@ pub struct ModelRow {
     pub cpu_s_per_sample: Estimate,
     /// Wall time of a sample by that of the first model, round by round.
     pub ratio: Estimate,
-    /// The same ratio of CPU times.
+    /// Ratio of the CPU times.
     pub cpu_ratio: Estimate,
     /// Shares of the parts of a step, by phases.
     pub parts: Vec<PartShare>,
