@@ -1081,7 +1081,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__experiment)
-            opts="-q -v -h --models --experiment --preset --config --modes --processors --ablate --ranks --launcher --round --round-out --rounds --max-time --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --models --experiment --preset --config --modes --processors --ablate --ranks --launcher --round --round-out --round-ranks --rounds --max-time --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1124,6 +1124,10 @@ _knockout() {
                     return 0
                     ;;
                 --round-out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --round-ranks)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1817,7 +1821,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__predict)
-            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --xlsx --cytoscape --negative-below --positive-above --html --force --part --block --json --threads --quiet --verbose --help merge help"
+            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --html --force --part --block --json --threads --quiet --verbose --help merge help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1864,14 +1868,6 @@ _knockout() {
                     return 0
                     ;;
                 --bottom)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --negative-below)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --positive-above)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1967,7 +1963,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --collapsed --force --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --ranks --wait --warmup --active --repeat --at-step --no-trace --out --html --collapsed --force --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2007,6 +2003,10 @@ _knockout() {
                     ;;
                 --split)
                     COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --ranks)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --wait)
@@ -2359,7 +2359,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --fast --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --batch --seed --split --ranks --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2411,6 +2411,10 @@ _knockout() {
                     ;;
                 --split)
                     COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --ranks)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --epochs)

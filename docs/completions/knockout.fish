@@ -45,7 +45,7 @@ complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Meas
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, alternately and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two experiments, or two trained runs'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare, convert and export traces of the PyTorch profiler'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "logs" -d 'Read iterations per second from Lightning and tqdm logs, separately for each bar'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
@@ -199,6 +199,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l ranks -d 'Share every step among N processes of this machine; the weights are those of one process with as many shards' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Train on at most this many batches; 0 means no limit' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
@@ -362,6 +363,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'T
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l ranks -d 'Share every step among N processes of this machine; the weights are those of one process with as many shards' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 'Warm-up steps of each window' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
@@ -394,10 +396,11 @@ saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
 saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'Launcher of ranks, with its options; -n and their number are added' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, alternately; the others are compared with the first. They are processes of this machine, or started by --launcher' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'Launcher of ranks on several machines, such as mpirun, with its options; -n and their number are added' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round -d 'One round of an experiment over ranks, as the program starts itself' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-out -d 'Where that round goes' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-ranks -d 'Ranks of that round, if no launcher starts them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds; each measures every cell once' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'End after this time, such as 5m, with the rounds that are complete by then' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients' -r
@@ -550,7 +553,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, alternately and on the same batches, and compare them'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two experiments, or two trained runs'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare, convert and export traces of the PyTorch profiler'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second from Lightning and tqdm logs, separately for each bar'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain pack explore profile experiment config runs compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'

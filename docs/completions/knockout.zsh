@@ -304,6 +304,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--ranks=[Share every step among N processes of this machine; the weights are those of one process with as many shards]:N:_default' \
 '--epochs=[Epochs at most]:N:_default' \
 '--max-steps=[Train on at most this many batches; 0 means no limit]:N:_default' \
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
@@ -584,6 +585,7 @@ full\:"That, clipping and the optimiser"))' \
 '--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--ranks=[Share every step among N processes of this machine; the weights are those of one process with as many shards]:N:_default' \
 '--wait=[Steps before each window]:W:_default' \
 '--warmup=[Warm-up steps of each window]:U:_default' \
 '--active=[Steps of each window that are measured]:A:_default' \
@@ -626,10 +628,11 @@ saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)
 saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"))' \
-'(--ablate)*--ranks=[Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first]:N:_default' \
-'--launcher=[Launcher of ranks, with its options; -n and their number are added]:COMMAND:_default' \
+'(--ablate)*--ranks=[Measure on each of these numbers of ranks, alternately; the others are compared with the first. They are processes of this machine, or started by --launcher]:N:_default' \
+'--launcher=[Launcher of ranks on several machines, such as mpirun, with its options; -n and their number are added]:COMMAND:_default' \
 '--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
 '--round-out=[Where that round goes]:DIR:_files' \
+'--round-ranks=[Ranks of that round, if no launcher starts them]:N:_default' \
 '--rounds=[Rounds; each measures every cell once]:N:_default' \
 '--max-time=[End after this time, such as 5m, with the rounds that are complete by then]:TIME:_default' \
 '--steps=[Measured steps of a cell per round; a multiple of 4 is fair to accumulated gradients]:N:_default' \
@@ -758,7 +761,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--verbose[Also print changed settings, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
+':a -- The run or experiment to compare with\: its folder, or what `knockout profile --json` or `experiment --json` printed:_files' \
 ':b -- The run to judge; ratios are b / a:_files' \
 && ret=0
 ;;
@@ -1167,7 +1170,7 @@ _knockout_commands() {
 'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
-'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two experiments, or two trained runs' \
 'trace:Analyse, compare, convert and export traces of the PyTorch profiler' \
 'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \
@@ -1385,7 +1388,7 @@ _knockout__subcmd__help_commands() {
 'experiment:Measure models in every mode, alternately and on the same batches, and compare them' \
 'config:Show configuration' \
 'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
-'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two experiments, or two trained runs' \
 'trace:Analyse, compare, convert and export traces of the PyTorch profiler' \
 'logs:Read iterations per second from Lightning and tqdm logs, separately for each bar' \
 'completions:Print completions for your shell' \

@@ -19,6 +19,18 @@ pub(crate) fn all() -> &'static [OsString] {
     WORDS.get().map_or(&[], Vec::as_slice)
 }
 
+/// Returns a command that starts this program again with these words after its name. An interpreter runs the same script.
+#[cfg(feature = "lab")]
+pub(crate) fn command_of_this_program(
+    words: impl IntoIterator<Item = OsString>,
+) -> std::io::Result<std::process::Command> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    let process: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // Behind the name of a program comes its command line; an interpreter has words of its own before.
+    command.args(process.strip_suffix(all()).unwrap_or_default()).args(words);
+    Ok(command)
+}
+
 /// Options every command takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for every command")]

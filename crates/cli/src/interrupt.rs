@@ -2,6 +2,7 @@
 
 use crate::exit::ENDED;
 use crate::failure::{Result, Unexpected as _};
+use knockout_ranks::{Ranks, launched};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ impl Interrupt {
         Self::listen(&[SIGINT, SIGTERM, SIGHUP])
     }
 
-    /// Installs the handler for one of several ranks: their launcher may pass on a signal that the terminal has sent already.
-    pub(crate) fn install_on_ranks() -> Result<Self> {
-        Self::listen(&[])
+    /// Takes over the signals on each of these ranks. The terminal sends them to all ranks, and launchers of MPI pass them on once
+    /// more: there, and on ranks that another one started, a second signal does not end the program.
+    pub(crate) fn install_on(ranks: &Ranks) -> Result<Self> {
+        if ranks.is_first() && launched().is_none() { Self::install() } else { Self::listen(&[]) }
     }
 
     /// `impatient` are the signals that end the program when they come again.

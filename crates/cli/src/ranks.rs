@@ -1,19 +1,90 @@
-//! The processes that were started together with this one by mpirun or srun.
+//! The processes that train together with this one: started by mpirun or srun, or by this program for `--ranks`.
 //!
 //! Only the first rank prints. A rank that fails names itself and ends all of them.
 
-use crate::failure::Result;
-use crate::ui::Ui;
-use knockout_ranks::{Launch, Ranks, launched};
+use crate::failure::{Result, request_error};
+use crate::ui::{self, Ui};
+use crate::{args, exit};
+use clap::Args;
+use knockout_models::ModelEntry;
+use knockout_ranks::{Launch, ProcessRank, Ranks, launched};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::sync::Arc;
 
-/// Joins the ranks of this launch; a process that was started by itself is alone.
-pub(crate) fn join(ui: &Ui) -> Result<Ranks> {
-    let ranks = match launched() {
-        None => Ranks::alone(),
-        Some(launch) => join_launch(launch)?,
+/// Ranks on this machine.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct RanksArg {
+    /// Share every step among N processes of this machine; the weights are those of one process with as many shards
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    ranks: Option<u64>,
+}
+
+impl RanksArg {
+    /// Returns a request of as many ranks; `None` for those of a launcher, or one.
+    pub(crate) fn of(ranks: Option<u64>) -> Self {
+        Self { ranks }
+    }
+
+    /// Returns the key that gives every rank a shard, unless the keys have one already.
+    pub(crate) fn shards_key(self, model: &ModelEntry, keys: &[String], ui: &Ui) -> Option<String> {
+        let ranks = self.ranks.filter(|&ranks| ranks > 1 && model.has_epochs())?;
+        if keys.iter().any(|key| key.starts_with("train.shards=")) {
+            return None;
+        }
+        ui.note(&format!(
+            "train.shards={ranks}, so that every rank has a part of each batch; another number of ranks gives the same weights with it"
+        ));
+        Some(format!("train.shards={ranks}"))
+    }
+}
+
+/// Joins the ranks of this launch, or starts as many as `--ranks` names; other processes are alone.
+pub(crate) fn join(asked: RanksArg, ui: &Ui) -> Result<Ranks> {
+    if let Some(world) = ProcessRank::join()? {
+        return Ok(joined(Ranks::new(Arc::new(world)), ui));
+    }
+    let ranks = match (launched(), asked.ranks) {
+        (Some(launch), Some(_)) => return Err(launched_twice(launch)),
+        (Some(launch), None) => join_launch(launch)?,
+        (None, Some(ranks)) if ranks > 1 => start(ranks as usize)?,
+        (None, _) => Ranks::alone(),
     };
+    Ok(joined(ranks, ui))
+}
+
+fn joined(ranks: Ranks, ui: &Ui) -> Ranks {
     ui.join(ranks.clone());
-    Ok(ranks)
+    ranks
+}
+
+/// Returns the error of `--ranks` under a launcher.
+pub(crate) fn launched_twice(launch: Launch) -> crate::failure::Failure {
+    request_error(format!(
+        "--ranks starts ranks itself, and this is one of {} that a launcher started; leave out the launcher, or --ranks",
+        launch.size
+    ))
+}
+
+/// Starts this program once for every other rank, with the same words.
+fn start(size: usize) -> Result<Ranks> {
+    let command = || args::command_of_this_program(args::all().iter().cloned());
+    let world = ProcessRank::start(size, command, move |rank, status| code_after(rank, size, status))?;
+    Ok(Ranks::new(Arc::new(world)))
+}
+
+/// Returns the exit code of all ranks after the end of one; `None` if the others continue.
+fn code_after(rank: usize, size: usize, status: ExitStatus) -> Option<u8> {
+    let Some(code) = status.code() else {
+        let signal = status.signal().map_or_else(String::new, |signal| format!(" by signal {signal}"));
+        ui::report(&format!(
+            "rank {rank} of {size} was killed{signal}, by a user, a scheduler or for lack of memory; the others were ended"
+        ));
+        return Some(exit::FAILED);
+    };
+    // Other ranks have printed why they failed. After an interruption the first one saves and ends by itself.
+    let code = u8::try_from(code).unwrap_or(exit::FAILED);
+    (![exit::OK, exit::INTERRUPTED].contains(&code)).then_some(code)
 }
 
 #[cfg(feature = "mpi")]
@@ -38,8 +109,9 @@ pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
     }
     let placement = Placement {
         asked: if ui.threads() == 0 { None } else { Some(here) },
-        cores: cores(),
-        available: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        // Ranks that this program started share the cores that it may use; a launcher binds each of its own.
+        cores: if launched().is_some() { cores() } else { available() },
+        available: available(),
         on_host: ranks.on_this_host(),
     };
     ui.note(&format!(
@@ -119,11 +191,16 @@ pub(crate) fn panic_if_asked(ranks: &Ranks, step: u64) {
 #[cfg(not(debug_assertions))]
 pub(crate) fn panic_if_asked(_: &Ranks, _: u64) {}
 
+/// Cores that this process may use.
+pub(crate) fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// Cores of the machine, whether or not this process may use them.
 pub(crate) fn cores() -> usize {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let count = text.lines().filter(|line| line.starts_with("processor")).count();
-    if count > 0 { count } else { std::thread::available_parallelism().map_or(1, std::num::NonZero::get) }
+    if count > 0 { count } else { available() }
 }
 
 #[cfg(test)]

@@ -34,7 +34,12 @@ pub(crate) struct Ui {
 
 impl Ui {
     pub(crate) fn new(global: &Global) -> Self {
-        let level = match (global.quiet, global.verbose) {
+        // The first rank prints for all of them, also before they have met.
+        #[cfg(feature = "lab")]
+        let quiet = global.quiet || knockout_ranks::ProcessRank::is_started();
+        #[cfg(not(feature = "lab"))]
+        let quiet = global.quiet;
+        let level = match (quiet, global.verbose) {
             (true, _) => tracing::Level::ERROR,
             (false, 0) => tracing::Level::WARN,
             (false, 1) => tracing::Level::INFO,
@@ -49,7 +54,7 @@ impl Ui {
             .init();
         Self {
             json: global.json,
-            quiet: global.quiet,
+            quiet,
             verbosity: if global.verbose > 0 { Verbosity::Detailed } else { Verbosity::Usual },
             #[cfg(feature = "lab")]
             threads: global.threads,
@@ -200,7 +205,7 @@ impl Ui {
     /// One line, with the chain of causes; never silent.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
     pub(crate) fn error(&self, error: &impl std::fmt::Display) {
-        complain(&one_line(&format!("knockout: {error}")));
+        report(error);
     }
 
     /// Returns a progress bar without a total, with the rate of steps; hidden as [`Ui::progress`] is.
@@ -263,6 +268,11 @@ impl<T> Versioned<T> {
     pub(crate) fn new(content: T) -> Self {
         Self { schema: 1, content }
     }
+}
+
+/// Prints an error in one line, from any thread.
+pub(crate) fn report(error: &impl std::fmt::Display) {
+    complain(&one_line(&format!("knockout: {error}")));
 }
 
 /// A line below the message of an argument that was not understood.

@@ -1,6 +1,6 @@
 //! Errors of ranks that cannot continue together.
 
-use knockout_base::error::Error;
+use knockout_base::error::{Error, Result};
 use std::time::Duration;
 
 /// A rank that did not answer in time.
@@ -16,6 +16,16 @@ pub(crate) fn silent(rank: usize, host: &str, waited: Duration) -> Error {
 pub fn wrong_length(rank: usize, found: usize, expected: usize) -> Error {
     let reason = "its program or its input differs";
     Error::failure(format!("rank {rank} sent {found} bytes instead of {expected}: {reason}"))
+}
+
+/// A rank that does not send or receive any more.
+pub(crate) fn ended(rank: usize, host: &str) -> Error {
+    Error::failure(format!("rank {rank} on {host} has ended"))
+}
+
+/// Returns a rank's number if there is such a rank.
+pub(crate) fn named(rank: usize, size: usize) -> Result<usize> {
+    if rank < size { Ok(rank) } else { Err(no_such_rank(rank, size)) }
 }
 
 /// A rank that does not exist: a bug.

@@ -1,8 +1,8 @@
 //! Ranks: the processes that train one run together, and the messages between them.
 //!
 //! A [`World`] moves bytes between two ranks and fails after a timeout. [`Ranks`] builds on it: broadcast, gather, a logical OR that is
-//! also a barrier, and a check that all ranks agree. There are three worlds: [`Alone`], [`LocalRank`] (threads of one process, for tests and
-//! examples) and, with the feature `mpi`, `Mpi`.
+//! also a barrier, and a check that all ranks agree. There are four worlds: [`Alone`], [`ProcessRank`] (processes of one machine), [`LocalRank`]
+//! (threads of one process, for tests and examples) and, with the feature `mpi`, `Mpi`.
 //!
 //! ```
 //! use knockout_ranks::LocalRank;
@@ -23,6 +23,7 @@ mod launch;
 mod local;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod process;
 mod ranks;
 
 pub use alone::Alone;
@@ -31,6 +32,7 @@ pub use launch::{Launch, launched};
 pub use local::LocalRank;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use process::{ProcessRank, end_with_parent};
 pub use ranks::Ranks;
 
 use knockout_base::error::Result;

@@ -1,8 +1,8 @@
 //! Ranks that are threads of one process, without a launcher.
 
-use crate::error::{no_such_rank, silent, wrong_length};
+use crate::error::{ended, named, silent, wrong_length};
 use crate::{Ranks, World};
-use knockout_base::error::{Error, Result};
+use knockout_base::error::Result;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -48,15 +48,6 @@ impl LocalRank {
             threads.into_iter().map(|thread| thread.join().expect("a rank panicked")).collect()
         })
     }
-
-    fn ended(&self, rank: usize) -> Error {
-        Error::failure(format!("rank {rank} on {} has ended", self.host(rank)))
-    }
-
-    fn named(&self, rank: usize) -> Result<usize> {
-        let size = self.size();
-        if rank < size { Ok(rank) } else { Err(no_such_rank(rank, size)) }
-    }
 }
 
 impl World for LocalRank {
@@ -73,16 +64,16 @@ impl World for LocalRank {
     }
 
     fn send(&self, to: usize, bytes: &[u8], _: Duration) -> Result<()> {
-        let to = self.named(to)?;
-        self.to[to].send(bytes.to_vec()).map_err(|mpsc::SendError(_)| self.ended(to))
+        let to = named(to, self.size())?;
+        self.to[to].send(bytes.to_vec()).map_err(|mpsc::SendError(_)| ended(to, self.host(to)))
     }
 
     fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<()> {
-        let from = self.named(from)?;
+        let from = named(from, self.size())?;
         let receiver = self.from[from].lock().unwrap_or_else(PoisonError::into_inner);
         let message = receiver.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => silent(from, self.host(from), patience),
-            RecvTimeoutError::Disconnected => self.ended(from),
+            RecvTimeoutError::Disconnected => ended(from, self.host(from)),
         })?;
         if message.len() != bytes.len() {
             return Err(wrong_length(from, message.len(), bytes.len()));

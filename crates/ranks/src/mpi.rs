@@ -8,7 +8,7 @@
 //! libclang, which clusters seldom have.
 #![expect(unsafe_code, reason = "MPI is a C library; see the comments at each call")]
 
-use crate::error::{no_such_rank, silent};
+use crate::error::{named, silent};
 use crate::{Launch, World};
 use knockout_base::error::{Error, Result};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -120,11 +120,6 @@ impl Mpi {
             }
         }
     }
-
-    fn named(&self, rank: usize) -> Result<usize> {
-        let size = self.hosts.len();
-        if rank < size { Ok(rank) } else { Err(no_such_rank(rank, size)) }
-    }
 }
 
 impl World for Mpi {
@@ -141,7 +136,7 @@ impl World for Mpi {
     }
 
     fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<()> {
-        let (to, _one_at_a_time) = (self.named(to)?, self.calls.lock());
+        let (to, _one_at_a_time) = (named(to, self.size())?, self.calls.lock());
         for piece in bytes.chunks(PIECE) {
             let leaving = ManuallyDrop::new(piece.to_vec());
             // SAFETY: the bytes are freed below, after MPI has sent them, and otherwise never.
@@ -153,7 +148,7 @@ impl World for Mpi {
     }
 
     fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<()> {
-        let (from, _one_at_a_time) = (self.named(from)?, self.calls.lock());
+        let (from, _one_at_a_time) = (named(from, self.size())?, self.calls.lock());
         for piece in bytes.chunks_mut(PIECE) {
             let mut arriving = ManuallyDrop::new(vec![0_u8; piece.len()]);
             let count = arriving.len() as c_int;

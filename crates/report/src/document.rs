@@ -1,10 +1,10 @@
 //! The documents of `--json`: findings with the sentences that people read beside the figures. No figure is computed here.
 
 use crate::sentence::{
-    bounds, decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding,
-    run_warning, sourced_finding, sourced_warning, trace_comparison_warning, trace_warning,
+    bounds, decision_texts, experiment_warning, headline, insight, next_step, run_comparison_warning,
+    run_finding, run_warning, sourced_finding, sourced_warning, trace_comparison_warning, trace_warning,
 };
-use knockout_analyze::profile::experiment::{CellFindings, Experiment};
+use knockout_analyze::profile::experiment::{CellFindings, Experiment, ExperimentComparison, OwnBatch};
 use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_analyze::{Analysis, Bound, FileFindings, Sourced, Stragglers, TraceComparison};
 use serde::Serialize;
@@ -49,6 +49,11 @@ pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
         findings: comparison,
         warnings: comparison.warnings.iter().map(run_comparison_warning).collect(),
     }
+}
+
+/// Returns the document of `compare` of two experiments.
+pub fn experiment_compare_json(comparison: &ExperimentComparison) -> impl Serialize + '_ {
+    comparison
 }
 
 /// Returns the document of `trace compare`.
@@ -175,6 +180,15 @@ pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
             .iter()
             .map(|cell| CellDocument { cell, profile: run_document(&cell.profile) })
             .collect(),
+        own_batch: experiment
+            .own_batch
+            .iter()
+            .map(|own| OwnBatchDocument {
+                own,
+                cell: CellDocument { cell: &own.cell, profile: run_document(&own.cell.profile) },
+            })
+            .collect(),
+        answer: headline(experiment),
         decisions: decisions.collect(),
         insights: insights.collect(),
         next_steps: next_steps.collect(),
@@ -187,6 +201,8 @@ struct ExperimentDocument<'a> {
     #[serde(flatten)]
     experiment: &'a Experiment,
     cells: Vec<CellDocument<'a>>,
+    own_batch: Vec<OwnBatchDocument<'a>>,
+    answer: String,
     decisions: Vec<DecisionDocument>,
     insights: Vec<FindingText>,
     next_steps: Vec<FindingText>,
@@ -198,6 +214,14 @@ struct CellDocument<'a> {
     #[serde(flatten)]
     cell: &'a CellFindings,
     profile: RunDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct OwnBatchDocument<'a> {
+    #[serde(flatten)]
+    own: &'a OwnBatch,
+    #[serde(flatten)]
+    cell: CellDocument<'a>,
 }
 
 #[derive(Serialize)]

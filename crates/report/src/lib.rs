@@ -49,8 +49,13 @@ pub mod units;
 pub use analysis::{analysis_html, analysis_page, analysis_text};
 pub use collapsed::collapsed;
 pub use compare::{compare_html, compare_text};
-pub use document::{analysis_json, compare_json, experiment_json, run_compare_json, run_json};
-pub use experiment::{experiment_html, experiment_markdown, experiment_text};
+pub use document::{
+    analysis_json, compare_json, experiment_compare_json, experiment_json, run_compare_json, run_json,
+};
+pub use experiment::{
+    experiment_compare_html, experiment_compare_text, experiment_html, experiment_markdown, experiment_text,
+    own_breakdowns,
+};
 pub use logs::logs_text;
 pub use operators::{operators_compare_page, operators_page};
 pub use overview::{Overview, TraceLine, overview_text};

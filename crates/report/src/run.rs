@@ -3,7 +3,7 @@
 use crate::compare::{TimedUnit, changes, differences, headline, rows_section, title};
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
-use crate::sentence::{run_comparison_warning, run_finding, run_warning};
+use crate::sentence::{measured_text, run_comparison_warning, run_finding, run_warning};
 use crate::units::{bytes, count, percent, rate, time};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
@@ -35,6 +35,9 @@ pub fn run_text(profile: &RunProfile) -> String {
         seconds(profile.wall_s_per_sample),
         rate(profile.samples_per_s),
     );
+    if let Some(measured) = &profile.measured {
+        writeln!(out, "measured {}", measured_text(measured)).ok();
+    }
     for finding in &profile.findings {
         writeln!(out, "- {}", run_finding(finding)).ok();
     }
@@ -55,12 +58,14 @@ fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&R
         "" => profile.mode.clone(),
         model => format!("{model}, {}", profile.mode),
     };
+    let measured = profile.measured.as_ref().map(|measured| format!(" · {}", measured_text(measured)));
     let subtitle = format!(
-        "batch {} · {} threads · {} steps measured · {}",
+        "batch {} · {} threads · {} steps measured · {}{}",
         count(profile.batch),
         profile.threads,
         count(profile.steps),
-        profile.conditions.machine
+        profile.conditions.machine,
+        measured.unwrap_or_default()
     );
     let mut sections = run_sections(profile, recorded, "", "");
     if let Some(comparison) = comparison {
@@ -87,7 +92,7 @@ fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&R
 /// Returns the section of conditions that have a value.
 pub(crate) fn conditions_section(entries: impl Iterator<Item = (String, String)>) -> Section {
     let rows = entries.filter(|(_, value)| !value.is_empty()).map(|(name, value)| [name, value]);
-    let table = Table::new([Column::text(""), Column::name("")]).id("condition-table").with_rows(rows);
+    let table = Table::new(["", ""].map(Column::text)).id("condition-table").with_rows(rows);
     let note = "Figures hold under these, and are compared only with figures under the same.";
     Section::new("conditions", "Conditions").note(note).with(table)
 }

@@ -6,6 +6,6 @@ pub mod experiment;
 mod run;
 
 pub use run::{
-    Conditions, MemoryAfter, PerStep, PhaseRow, RUN_SCHEMA, RunComparison, RunComparisonWarning, RunFinding,
-    RunProfile, RunQuantity, RunRow, RunWarning, StepBar, StepSpread,
+    Conditions, Measured, MemoryAfter, PerStep, PhaseRow, RUN_SCHEMA, RunComparison, RunComparisonWarning,
+    RunFinding, RunProfile, RunQuantity, RunRow, RunWarning, StepBar, StepSpread,
 };

@@ -286,6 +286,84 @@ fn switches_are_ranked_by_what_they_gain() {
     assert!(!found.next_steps.contains(&NextStep::Ablate), "{:?}", found.next_steps);
 }
 
+/// The full step of a model in batches of 100: ten times the samples of the others, in twice the time.
+fn in_own_batch(costs: &Costs, recorded: bool) -> RunProfile {
+    let twice = costs.map(|(phase, ms)| (phase, 2 * ms));
+    let conditions = Conditions { batch: 100, ..conditions("dango", "full") };
+    let mut profile = measured(&twice, conditions, recorded, None);
+    profile.per_step.samples.fill(100);
+    profile
+}
+
+#[test]
+fn a_model_is_judged_in_the_batch_that_it_trains_with() {
+    let mut profiles = cells("dango", &DANGO);
+    profiles.extend([in_own_batch(&DANGO, false), in_own_batch(&DANGO, true)]);
+    profiles.extend(cells("hetero", &HETERO));
+    let found = Experiment::of(plan(), profiles, Vec::new()).unwrap();
+    assert_eq!(found.cells.len(), 10, "cells take one batch");
+    let [own] = &found.own_batch[..] else { panic!("{:?}", found.own_batch) };
+    assert_eq!(
+        (&own.name[..], &own.cell.name[..], own.common_batch),
+        ("dango, batch 100", "dango full, batch 100", 10)
+    );
+    // 50 ms for 10 samples; 96 ms of phases and 2 ms in none for 100.
+    let gain = 5.0 / 0.98;
+    assert!((own.gain.median - gain).abs() < 1e-9, "{:?}", own.gain);
+    let rows: Vec<(&str, u64, bool, f64)> = found
+        .model_rows
+        .iter()
+        .map(|row| (&row.model[..], row.batch, row.is_own, row.ratio.median))
+        .collect();
+    let slower = 130.0 / 50.0;
+    let expected = [
+        ("dango", 10, false, 1.0),
+        ("hetero", 10, false, slower),
+        ("dango", 100, true, 1.0),
+        ("hetero", 10, true, slower * gain),
+    ];
+    for (row, expected) in rows.iter().zip(expected) {
+        assert_eq!((row.0, row.1, row.2), (expected.0, expected.1, expected.2));
+        assert!((row.3 - expected.3).abs() < 1e-9, "{rows:?}");
+    }
+    assert_eq!(rows.len(), 4);
+    assert!(
+        matches!(
+            &found.findings[0],
+            ExperimentFinding::OwnBatch { model, batch: 100, common: 10, common_s, .. } if model == "dango" && (common_s - 0.005).abs() < 1e-12
+        ),
+        "{:?}",
+        found.findings
+    );
+    let advice: Vec<&String> = found
+        .next_steps
+        .iter()
+        .filter_map(|step| match step {
+            NextStep::LargestLayer { model, .. } => Some(model),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(advice, ["dango, batch 100", "hetero"]);
+    let parts: f64 = found.model_rows.iter().flat_map(|row| &row.parts).map(|part| part.share).sum();
+    assert!((parts - 4.0).abs() < 1e-9, "the parts of each row are a whole step: {parts}");
+}
+
+#[test]
+fn a_batch_of_its_own_needs_the_same_conditions() {
+    let with = |change: fn(&mut RunProfile)| {
+        let mut own = in_own_batch(&DANGO, false);
+        change(&mut own);
+        let mut profiles = cells("dango", &DANGO);
+        profiles.push(own);
+        Experiment::of(plan(), profiles, Vec::new()).unwrap_err().to_string()
+    };
+    assert!(with(|own| own.conditions.threads = 2).contains("differs in threads"));
+    assert!(
+        with(|own| "hetero".clone_into(&mut own.conditions.model)).contains("no cell at the common batch")
+    );
+    assert!(with(|own| own.steps = 3).contains("another number of steps"));
+}
+
 #[test]
 fn three_rounds_have_ranges_and_decide_by_them() {
     let few = ExperimentPlan { rounds: 3, ..plan() };

@@ -1,6 +1,6 @@
 //! The subject of a measurement, and its conditions.
 
-use knockout_analyze::profile::Conditions;
+use knockout_analyze::profile::{Conditions, Measured};
 use knockout_base::error::Result;
 use knockout_data::batch::Store;
 use knockout_data::screen::{Dataset, Part, Split};
@@ -15,6 +15,7 @@ use knockout_train::step::Mode;
 use knockout_train::stores::Stores;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The data that configurations are measured on: all take the same batches.
 #[derive(Debug)]
@@ -26,6 +27,31 @@ pub struct Subject {
     commit: String,
     /// The processes that share the work of every step.
     ranks: Ranks,
+}
+
+/// The clock of a whole measurement: its date and its duration.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch {
+    date: SystemTime,
+    began: Instant,
+}
+
+impl Stopwatch {
+    /// Begins to measure.
+    pub fn start() -> Self {
+        Self { date: SystemTime::now(), began: Instant::now() }
+    }
+
+    /// Returns the time since the start.
+    pub fn elapsed(self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Returns the date and the duration until now.
+    pub fn measured(self) -> Measured {
+        let began = humantime::format_rfc3339_seconds(self.date).to_string();
+        Measured { began, took_s: self.elapsed().as_secs_f64() }
+    }
 }
 
 /// Whether spans are recorded meanwhile.
@@ -55,6 +81,11 @@ impl Subject {
         &self.ranks
     }
 
+    /// Number of samples to draw from.
+    pub(crate) fn records(&self) -> usize {
+        self.split.rows(Part::Train).len()
+    }
+
     /// The dataset.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
@@ -79,7 +110,7 @@ impl Subject {
 
     /// Returns the conditions under which steps of a configuration are measured.
     pub(crate) fn conditions(&self, config: &Config, mode: Mode, recording: Recording) -> Result<Conditions> {
-        let records = self.split.rows(Part::Train).len();
+        let records = self.records();
         Ok(Conditions {
             data: self.dataset.manifest.data_hash(),
             records: records as u64,

@@ -9,7 +9,7 @@ pub mod memory;
 mod profiling;
 mod ranks;
 
-pub use conditions::{Recording, Subject};
+pub use conditions::{Recording, Stopwatch, Subject};
 pub use experiment::{
     AblationScope, ExperimentOutcome, ExperimentRequest, ExperimentRunner, WorldRound, assembled,
     has_no_time_for_another,

@@ -1,6 +1,6 @@
 //! The profile of one configuration in one mode.
 
-use crate::measure::conditions::{Recording, Subject};
+use crate::measure::conditions::{Recording, Stopwatch, Subject};
 use crate::measure::memory;
 use crate::measure::ranks::of_all_ranks;
 use knockout_analyze::profile::RunProfile;
@@ -40,6 +40,7 @@ pub struct ProfilingOutcome {
 impl Profiling {
     /// Measures the steps; `on_step` is called after every step.
     pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<ProfilingOutcome> {
+        let watch = Stopwatch::start();
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
         memory::reset_peak();
@@ -57,6 +58,7 @@ impl Profiling {
         debug_assert!(flow.is_continue(), "nothing breaks off");
         let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
         let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
+        let profile = profile.with_measured(Some(watch.measured()));
         Ok(ProfilingOutcome { profile, trace: written.map(|written| written.path) })
     }
 }

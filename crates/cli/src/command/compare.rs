@@ -1,4 +1,4 @@
-//! `knockout compare`: two measured runs beside each other, conditions first, and a gate for CI. Always compiled in: it
+//! `knockout compare`: two measured runs or experiments beside each other, conditions first, and a gate for CI. Always compiled in: it
 //! needs no model code.
 
 use crate::exit::{DATA, INCOMPARABLE, REGRESSED};
@@ -6,7 +6,8 @@ use crate::failure::{Failure, FailureContext as _, Result, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_analyze::profile::{RunComparison, RunProfile};
+use knockout_analyze::profile::experiment::{ExperimentComparison, StoredExperiment};
+use knockout_analyze::profile::{RunComparison, RunProfile, RunRow};
 use knockout_base::files::Folder;
 use std::fs;
 use std::io::{self, Read as _};
@@ -14,12 +15,16 @@ use std::path::{Path, PathBuf};
 
 /// The findings in a run's folder.
 pub(crate) const FINDINGS: &str = "profile.json";
+/// The findings in an experiment's folder.
+const REPORT: &str = "report.json";
 /// A document of findings is some megabytes at most; more is something else.
 const MOST_BYTES: u64 = 256 << 20;
 /// Fewer steps than this in either run are too few to judge.
 const FEWEST_STEPS: usize = 3;
 
-/// Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones
+/// Compare two measured runs per sample and per iteration, if their conditions allow it; or two experiments, or two trained runs
+///
+/// Of two folders of `knockout experiment` it compares every model and mode that both measured, by their rounds.
 ///
 /// Of two folders of `knockout train` it shows the settings that differ, the best validation figures and the time;
 /// `knockout evaluate RUN_A RUN_B` has the paired difference on the test part.
@@ -28,12 +33,13 @@ const FEWEST_STEPS: usize = 3;
   knockout compare runs/before runs/after
   knockout compare runs/dango-yeast-0 runs/hetero-yeast-0
   knockout compare dango.json hetero.json --vary model,batch
+  knockout compare runs/experiment-before runs/experiment-after --html change.html
   knockout compare main.json branch.json --fail-above 1.10
 
 Runs that differ in more than the commit have no ratio (exit code 7) unless --vary names every difference. Ratios are
 those of time per sample, with the bounds that the spread over steps allows; --fail-above tests the low bound.")]
 pub(crate) struct CompareArgs {
-    /// The run to compare with: its folder, or what `knockout profile --json` printed
+    /// The run or experiment to compare with: its folder, or what `knockout profile --json` or `experiment --json` printed
     #[arg(value_name = "RUN_A")]
     a: PathBuf,
     /// The run to judge; ratios are b / a
@@ -78,8 +84,20 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         }
         return super::runs::compare_trained(&args.a, &args.b, args.html.as_deref(), ui);
     }
-    let (a, b) = (read(&args.a)?, read(&args.b)?);
     let (name_a, name_b) = (args.a.display().to_string(), args.b.display().to_string());
+    let (a, b) = match (read_either(&args.a)?, read_either(&args.b)?) {
+        (Measured::Run(a), Measured::Run(b)) => (a, b),
+        (Measured::Experiment(a), Measured::Experiment(b)) => {
+            return compare_experiments((&name_a, &a), (&name_b, &b), args, ui);
+        }
+        (a, _) => {
+            let (experiment, run) =
+                if matches!(a, Measured::Experiment(_)) { (name_a, name_b) } else { (name_b, name_a) };
+            return Err(request_error(format!(
+                "{experiment} is an experiment and {run} a run: compare two of a kind; an experiment's folder has a run for each model and mode"
+            )));
+        }
+    };
     let comparison = RunComparison::of((&name_a, &a), (&name_b, &b), &args.vary).context("--vary")?;
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::run_compare_html(&comparison), ui)?;
@@ -95,7 +113,38 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         );
         return Err(Failure::verdict(INCOMPARABLE, message));
     }
-    args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+    let step = comparison.step().filter(|step| step.steps.0.min(step.steps.1) >= FEWEST_STEPS);
+    args.fail_above.map_or(Ok(()), |ratio| gate(step, "steps", ratio))
+}
+
+/// Compares two experiments, cell by cell.
+fn compare_experiments(
+    a: (&str, &StoredExperiment),
+    b: (&str, &StoredExperiment),
+    args: &CompareArgs,
+    ui: &Ui,
+) -> Result<()> {
+    let comparison = ExperimentComparison::of(a, b, &args.vary)?;
+    if let Some(path) = &args.html {
+        write_text(path, &knockout_report::experiment_compare_html(&comparison), ui)?;
+    }
+    ui.result(
+        || knockout_report::experiment_compare_text(&comparison),
+        &knockout_report::experiment_compare_json(&comparison),
+    )?;
+    if !comparison.comparable {
+        let message = format!(
+            "not comparable: cells of the same name differ in {}; measure alike, or name what is meant to differ with --vary",
+            comparison.unlike.join(", ")
+        );
+        return Err(Failure::verdict(INCOMPARABLE, message));
+    }
+    let Some(allowed) = args.fail_above else { return Ok(()) };
+    let slowest = comparison.slowest().filter(|row| row.steps.0.min(row.steps.1) >= FEWEST_STEPS);
+    gate(slowest, "rounds", allowed).map_err(|failure| match slowest {
+        Some(row) => failure.context(row.name.clone()),
+        None => failure,
+    })
 }
 
 /// Whether there is something to read; standard input always is.
@@ -111,11 +160,10 @@ fn is_trained(path: &Path) -> bool {
 }
 
 /// Whether B may pass.
-fn gate(comparison: &RunComparison, allowed: f64) -> Result<()> {
-    let step = comparison.step().filter(|step| step.steps.0.min(step.steps.1) >= FEWEST_STEPS);
-    let Some((ratio, low)) = step.and_then(|step| step.ratio.zip(step.low)) else {
+fn gate(row: Option<&RunRow>, what: &str, allowed: f64) -> Result<()> {
+    let Some((ratio, low)) = row.and_then(|row| row.ratio.zip(row.low)) else {
         let message = format!(
-            "not comparable: too few steps for a spread; measure at least {FEWEST_STEPS} in both runs"
+            "not comparable: too few {what} for a spread; measure at least {FEWEST_STEPS} in both runs"
         );
         return Err(Failure::verdict(INCOMPARABLE, message));
     };
@@ -126,8 +174,46 @@ fn gate(comparison: &RunComparison, allowed: f64) -> Result<()> {
     Err(Failure::verdict(REGRESSED, message))
 }
 
+/// A document of measurements.
+enum Measured {
+    Run(Box<RunProfile>),
+    Experiment(StoredExperiment),
+}
+
+/// The kind of a document.
+#[derive(serde::Deserialize)]
+struct Kind {
+    kind: Option<String>,
+}
+
+/// Reads a run or an experiment from its folder, a file, or standard input (`-`).
+fn read_either(path: &Path) -> Result<Measured> {
+    let folder = Folder::at(path);
+    let is_experiment = path.is_dir() && !path.join(FINDINGS).exists() && path.join(REPORT).is_file();
+    let (name, bytes) = if is_experiment {
+        let name = path.join(REPORT).display().to_string();
+        let file = folder.find_file(REPORT)?.ok_or_else(|| absent(path))?;
+        let bytes = read_all(file, &name)?;
+        (name, bytes)
+    } else {
+        read_bytes(path)?
+    };
+    let kind = serde_json::from_slice::<Kind>(&bytes).ok().and_then(|document| document.kind);
+    if is_experiment || kind.as_deref() == Some("experiment") {
+        return Ok(Measured::Experiment(StoredExperiment::from_json(&name, &bytes)?));
+    }
+    Ok(Measured::Run(Box::new(RunProfile::from_json(&name, &bytes)?)))
+}
+
 /// The findings of a run's folder, of a file, or of standard input (`-`).
+#[cfg(feature = "lab")]
 pub(crate) fn read(path: &Path) -> Result<RunProfile> {
+    let (name, bytes) = read_bytes(path)?;
+    Ok(RunProfile::from_json(&name, &bytes)?)
+}
+
+/// Returns the name and the bytes of a run's document.
+fn read_bytes(path: &Path) -> Result<(String, Vec<u8>)> {
     let is_folder = path.is_dir();
     let name = if is_folder { path.join(FINDINGS) } else { path.to_owned() }.display().to_string();
     let source: Box<dyn io::Read> = if path == Path::new("-") {
@@ -140,9 +226,14 @@ pub(crate) fn read(path: &Path) -> Result<RunProfile> {
             other => Box::new(other.with_context(|| format!("could not open {name}"))?),
         }
     };
+    let bytes = read_all(source, &name)?;
+    Ok((name, bytes))
+}
+
+fn read_all(source: impl io::Read, name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(MOST_BYTES).read_to_end(&mut bytes).with_context(|| format!("could not read {name}"))?;
-    Ok(RunProfile::from_json(&name, &bytes)?)
+    Ok(bytes)
 }
 
 /// Returns the error for a run that is missing or unfinished.
@@ -158,5 +249,8 @@ fn absent(path: &Path) -> Failure {
         );
         return Failure::verdict(DATA, message);
     }
-    request_error(format!("{} is not the folder of a run: there is no {FINDINGS} in it", path.display()))
+    request_error(format!(
+        "{} is not the folder of a run or an experiment: there is no {FINDINGS} and no {REPORT} in it",
+        path.display()
+    ))
 }

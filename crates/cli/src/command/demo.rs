@@ -88,7 +88,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
         evaluation,
         hits: predicted,
         explanation,
-        breakdown: finished.experiment.breakdown,
+        breakdown: knockout_report::own_breakdowns(&finished.experiment),
         report,
         details: vec![
             detail("The stack: settings and validation", "stack-0/report.html"),

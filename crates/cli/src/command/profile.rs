@@ -7,6 +7,7 @@ use crate::choice;
 use crate::failure::{FailureContext as _, Result, Unexpected as _, request_error};
 use crate::output::{self, ForceArg, OutputKind, write_text};
 use crate::presets::StartArgs;
+use crate::ranks::RanksArg;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
@@ -34,8 +35,9 @@ use std::sync::Arc;
   knockout profile yeast --model dango --steps 30 --html report.html --against runs/before
   knockout profile yeast --model dango --collapsed stacks.txt       # for inferno, speedscope, flamegraph.pl
   knockout trace analyze runs/window/trace.json.gz
-  mpirun -n 4 knockout profile yeast --model hetero --mode data train.shards=4 --out runs/ranks
-  knockout trace analyze runs/ranks/trace.rank*.json.gz")]
+  knockout profile yeast --model hetero --ranks 2 --out runs/ranks
+  knockout trace analyze runs/ranks
+  mpirun -n 4 knockout profile yeast --model hetero --mode data train.shards=4 --out runs/mpi")]
 pub(crate) struct ProfileArgs {
     /// The dataset folder
     dir: PathBuf,
@@ -52,6 +54,8 @@ pub(crate) struct ProfileArgs {
     steps: u64,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    ranks: RanksArg,
     /// Steps before each window
     #[arg(long, value_name = "W", requires = "active")]
     wait: Option<u64>,
@@ -101,9 +105,10 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     if args.html.is_some() && args.html == args.collapsed {
         return Err(request_error("--html and --collapsed name the same file; choose two"));
     }
-    let against =
-        args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
-    let ranks = crate::ranks::join(ui)?;
+    let ranks = crate::ranks::join(args.ranks, ui)?;
+    // Standard input is that of the first rank.
+    let against = args.against.as_deref().filter(|_| ranks.is_first());
+    let against = against.map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
     if let Some(out) = args.out.as_deref().filter(|_| ranks.is_first()) {
         create_folder(out)?;
     }
@@ -184,6 +189,7 @@ fn measure(
     let mut keys = start.keys_for(&model);
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
+    keys.extend(args.ranks.shards_key(&model, &keys, ui));
     let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     for key in &keys {

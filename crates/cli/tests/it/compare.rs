@@ -1,7 +1,8 @@
 //! `knockout compare` of profiles: exit codes, refusals, documents. The profiles are made here with a fake clock.
 
-use crate::support::Home;
-use knockout_analyze::profile::{Conditions, RunProfile};
+use crate::support::{Home, texts};
+use knockout_analyze::profile::experiment::{Experiment, ExperimentPlan};
+use knockout_analyze::profile::{Conditions, Measured, RunProfile};
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::json;
@@ -116,11 +117,99 @@ fn the_folder_of_a_run_is_read() {
     let compare = "compare a.json run";
     home.fails(compare, 2, &["does not exist"]);
     fs::create_dir(home.path("run")).unwrap();
-    home.fails(compare, 2, &["is not the folder of a run"]);
+    home.fails(compare, 2, &["is not the folder of a run or an experiment"]);
     home.write("run/config.toml", "");
     home.fails(compare, 3, &["did not finish, or was not measured"]);
     home.write("run/profile.json", &good);
     home.ok(compare);
+}
+
+/// Returns the document of an experiment of three rounds: full steps of two models, and the first also in its own batch of 100.
+fn experiment(hetero_ms: u64, change: fn(&mut Conditions)) -> String {
+    let measured = |model: &str, forward_ms: u64, batch: u64| {
+        let mut profile: RunProfile = serde_json::from_str(&profile(forward_ms, 5, |_| {})).unwrap();
+        model.clone_into(&mut profile.conditions.model);
+        profile.conditions.batch = batch;
+        profile.batch = batch;
+        profile.per_step.samples.fill(batch);
+        change(&mut profile.conditions);
+        profile
+    };
+    let cells = vec![measured("dango", 9, 10), measured("hetero", hetero_ms, 10), measured("dango", 19, 100)];
+    let plan = ExperimentPlan {
+        dataset: "fake".to_owned(),
+        rounds: 5,
+        steps: 1,
+        measured: Some(Measured { began: "2026-11-19T04:14:03Z".to_owned(), took_s: 75.0 }),
+        ..ExperimentPlan::default()
+    };
+    let experiment = Experiment::of(plan, cells, Vec::new()).unwrap();
+    serde_json::to_string(&knockout_report::experiment_json(&experiment)).unwrap()
+}
+
+#[test]
+fn experiments_are_compared_cell_by_cell() {
+    let home = pair(&experiment(29, |_| {}), &experiment(59, |_| {}));
+    let found = home.json("compare a.json b.json --json");
+    let names = ["dango full", "hetero full", "dango full, batch 100"];
+    assert_eq!((texts(&found["rows"], "name"), &found["comparable"]), (names.to_vec(), &true.into()));
+    // Forward and 1 ms of loss, by 10 and by 100 samples.
+    for (row, figures) in found["rows"].as_array().unwrap().iter().zip([
+        [1000.0, 1000.0, 1.0, 1.0, 1.0],
+        [3000.0, 6000.0, 2.0, 2.0, 2.0],
+        [200.0, 200.0, 1.0, 1.0, 1.0],
+    ]) {
+        assert_eq!(["a", "b", "ratio", "low", "high"].map(|key| row[key].as_f64().unwrap()), figures);
+    }
+    let models = &found["model_ratios"];
+    assert_eq!(texts(models, "name"), ["hetero full / dango full"]);
+    assert_eq!((&models[0]["a"]["median"], &models[0]["b"]["median"]), (&3.0.into(), &6.0.into()));
+    home.ok("compare a.json b.json --html page.html").prints(&[
+        "hetero full: 6.000 ms per sample in b and 3.000 ms in a, 100.0 % more (2.00 to 2.00 times): slower",
+        "a.json, 5 rounds; 2026-11-19 04:14:03 UTC, took 75 s",
+        "Models within each experiment",
+    ]);
+    assert!(home.read("page.html").contains("b.json against a.json"));
+    home.fails("compare a.json b.json --fail-above 1.5", 5, &["hetero full: ", "2.000 times as long"]);
+    home.ok("compare b.json a.json --fail-above 1.5");
+    fs::create_dir(home.path("e")).unwrap();
+    home.write("e/report.json", experiment(29, |_| {}));
+    home.ok("compare e b.json").prints(&["e, 5 rounds"]);
+}
+
+#[test]
+fn unlike_experiments_are_7_and_their_own_ratios_remain() {
+    let home =
+        pair(&experiment(29, |_| {}), &experiment(59, |conditions| "def".clone_into(&mut conditions.data)));
+    let found =
+        home.fails("compare a.json b.json --json", 7, &["cells of the same name differ in data"]).document();
+    assert_eq!(
+        (&found["comparable"], &found["rows"], &found["unlike"]),
+        (&false.into(), &json!([]), &json!(["data"]))
+    );
+    assert_eq!(found["differences"].as_array().unwrap().len(), 1, "once for all cells");
+    assert_eq!(found["model_ratios"][0]["b"]["median"], 6.0);
+    home.ok("compare a.json b.json --vary data").prints(&["intended"]);
+    home.fails("compare a.json b.json --vary dataset", 2, &["\"dataset\" is not a condition"]);
+}
+
+#[test]
+fn experiments_without_a_common_cell_and_damaged_ones_are_refused() {
+    let good = experiment(29, |_| {});
+    let home = pair(&good, &experiment(29, |conditions| "data".clone_into(&mut conditions.mode)));
+    home.fails("compare a.json b.json", 2, &["no cell in common", "dango full", "dango data"]);
+    for (bad, code, words) in [
+        (good.replace("\"rounds\":5", "\"rounds\":7"), 3, "has not 7 rounds of 1 steps"),
+        (good.replacen("\"schema\":1", "\"schema\":9", 1), 3, "its schema is 9"),
+        (profile(9, 5, |_| {}), 2, "is an experiment and b.json a run"),
+    ] {
+        pair(&good, &bad).fails("compare a.json b.json", code, &[words]);
+    }
+    fs::create_dir(home.path("e")).unwrap();
+    home.write("e/report.json", &good[..good.len() / 2]);
+    home.fails("compare e a.json", 3, &["not a whole JSON document"]);
+    home.write("e/report.json", "{\"kind\": \"sweep\"}");
+    home.fails("compare e a.json", 3, &["its kind is \"sweep\""]);
 }
 
 #[test]

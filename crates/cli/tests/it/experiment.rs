@@ -37,7 +37,15 @@ fn an_experiment_measures_every_mode_on_the_same_batches() {
     // The folder of a cell is that of a profile.
     home.ok("compare e/dango-forward e/dango-full --vary mode -q");
     home.fails("compare e/dango-forward e/dango-full -q", 7, &["mode"]);
-    home.fails("compare e/report.json e/dango-full", 3, &["its kind is \"experiment\""]);
+    home.fails(
+        "compare e/report.json e/dango-full",
+        2,
+        &["e/report.json is an experiment and e/dango-full a run"],
+    );
+    let measured = &found["plan"]["measured"];
+    assert!(measured["took_s"].as_f64().unwrap() > 0.0 && measured["began"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(found["cells"][0]["profile"]["measured"], *measured);
+    assert!(home.read("e/report.txt").contains(" UTC, took "));
     home.ok("trace analyze e/dango-full-recorded/trace.json.gz -q");
     home.fails(&format!("{SMALL} --out e"), 2, &["choose another name or remove it first"]);
 }
@@ -112,6 +120,41 @@ fn processors_are_cells_and_have_ratios() {
     assert!(home.exists("e/dango-data-saved-indices/profile.json"));
 }
 
+/// The common batch is that of the model with the smallest one.
+#[test]
+fn a_model_is_also_measured_in_its_own_batch() {
+    let home = Home::with_tiny();
+    let hetero = "model.width=8";
+    let found = home.json(&format!("{ONE} --models dango,hetero --out e --json {hetero}"));
+    assert_eq!(found["cells"].as_array().unwrap().len(), 10);
+    let own = found["own_batch"].as_array().unwrap();
+    let common = found["cells"][0]["profile"]["batch"].as_u64().unwrap();
+    let batch = own[0]["profile"]["batch"].as_u64().unwrap();
+    assert_eq!((own.len(), &own[0]["model"], &own[0]["mode"]), (1, &"dango".into(), &"full".into()));
+    assert!(batch > common && own[0]["common_batch"] == common, "{batch} {common}");
+    assert_eq!(own[0]["profile"]["per_step"]["samples"], serde_json::json!([batch]));
+    assert!(home.exists(&format!("e/dango-full-batch-{batch}/profile.json")));
+    assert!(home.exists(&format!("e/dango-full-batch-{batch}-recorded/trace.json.gz")));
+    let rows = found["model_rows"].as_array().unwrap();
+    let batches: Vec<u64> = rows.iter().map(|row| row["batch"].as_u64().unwrap()).collect();
+    assert_eq!(batches, [common, common, batch, common]);
+    let answer = found["answer"].as_str().unwrap();
+    assert!(
+        answer.starts_with("Per sample, a training step of ") && answer.contains("its own batch"),
+        "{answer}"
+    );
+    for name in ["report.txt", "summary.md", "report.html"] {
+        assert!(home.read(&format!("e/{name}")).contains("its own batch"), "{name}");
+    }
+    // One batch for all: nothing else is measured.
+    let found =
+        home.json(&format!("{ONE} --models dango,hetero --batch 8 --modes data --out f --json {hetero}"));
+    assert_eq!(
+        (&found["own_batch"], found["model_rows"].as_array().unwrap().len()),
+        (&serde_json::json!([]), 2)
+    );
+}
+
 #[test]
 fn a_preset_chooses_the_models() {
     let home = Home::with_tiny();
@@ -168,9 +211,9 @@ fn an_interrupted_experiment_reports_the_rounds_it_took() {
 
 #[cfg(not(feature = "mpi"))]
 #[test]
-fn ranks_are_refused_by_a_program_without_them() {
+fn a_launcher_is_refused_by_a_program_without_mpi() {
     let home = Home::with_tiny();
-    let words = ["built without MPI", "cargo build --release --features mpi"];
-    home.fails(&format!("{SMALL} --ranks 1,2 --out e"), 2, &words);
+    let words = ["built without MPI", "leave it out for ranks on this machine"];
+    home.fails(&format!("{SMALL} --ranks 1,2 --launcher mpirun --out e"), 2, &words);
     assert!(!home.exists("e"));
 }

@@ -14,6 +14,7 @@ mod explain;
 mod logs;
 mod predict;
 mod profile;
+mod ranks;
 mod resume;
 mod runs;
 mod trace_analyze;

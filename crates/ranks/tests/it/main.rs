@@ -1,4 +1,5 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod processes;
 mod ranks;

@@ -1,12 +1,13 @@
 //! An experiment as an HTML page: findings, decisions, every cell, the parts of a step, switches, and the recorded run of each model.
 
 use super::{
-    RANKS_NOTE, cell_table, decision_table, difference, effect, part_table, rank_table, ranks_line,
-    ratio_table, seconds, subtitle, switch_table,
+    MODELS_NOTE, RANKS_NOTE, cell_table, component_table, decision_table, difference, effect,
+    has_model_table, model_table, own_batches_line, part_table, rank_table, ranks_line, ratio_table, seconds,
+    subtitle, switch_table,
 };
-use crate::page::{Bar, BarSegment, Column, Fact, Page, Section, Table, TableCell, colour};
+use crate::page::{Bar, BarSegment, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::run::{conditions_section, run_sections};
-use crate::sentence::{estimate, experiment_warning, insight, next_step};
+use crate::sentence::{estimate, experiment_warning, headline, insight, next_step};
 use crate::units::{count, percent, rate, three, time, two};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::experiment::{Breakdown, Component, Decomposition, Experiment, ModelAblation};
@@ -14,11 +15,20 @@ use knockout_base::stats::Estimate;
 
 /// Renders an experiment as one HTML file. `recorded` holds the analyses of the models' traces, by model.
 pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)]) -> String {
-    let mut sections = vec![
+    let mut sections =
+        vec![Section::new("where", "Where a step goes").with(step_picture(experiment)).only(Medium::Html)];
+    if has_model_table(experiment) {
+        let section = Section::new("models", "Models beside each other").note(MODELS_NOTE);
+        let section = section.with(model_table(experiment).id("model-table"));
+        let parts = component_table(experiment)
+            .map(|table| table.id("component-table").titled("Parts of a step, per sample"));
+        sections.push(parts.into_iter().fold(section, Section::with));
+    }
+    sections.extend([
         Section::new("decisions", "Decisions").with(decision_table(experiment).id("decision-table")),
         Section::new("next", "Next steps")
             .with(experiment.next_steps.iter().map(next_step).collect::<Vec<_>>()),
-    ];
+    ]);
     if !experiment.ranks.is_empty() {
         sections.push(
             Section::new("ranks", "Ranks").note(RANKS_NOTE).with(rank_table(experiment).id("rank-table")),
@@ -27,31 +37,61 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
     sections.extend(decomposition(experiment));
     sections.push(cells(experiment));
     sections.extend(experiment.ablation.iter().map(switches));
-    sections.extend(experiment.breakdown.iter().map(tree));
-    for model in &experiment.models {
-        let Some(cell) = experiment.recorded(model) else { continue };
-        let trace = recorded.iter().find(|(name, _)| name == model).map(|(_, trace)| trace);
-        sections.extend(run_sections(
-            &cell.profile,
-            trace,
-            &format!("{model}-"),
-            &format!("{model}, full and recorded"),
-        ));
+    let own = experiment.own_batch.iter().filter_map(|own| own.breakdown.as_ref());
+    sections.extend(experiment.breakdown.iter().chain(own).map(tree));
+    let common = experiment.models.iter().filter_map(|model| Some((model, experiment.recorded(model)?)));
+    let own = experiment.own_batch.iter().filter_map(|own| Some((&own.name, own.recorded.as_ref()?)));
+    for (name, cell) in common.chain(own) {
+        let trace = recorded.iter().find(|(of, _)| of == name).map(|(_, trace)| trace);
+        let prefix = format!("{}-", name.replace(", ", "-").replace(' ', "-"));
+        sections.extend(run_sections(&cell.profile, trace, &prefix, &format!("{name}, full and recorded")));
     }
     let ranks = ranks_line(experiment).map(|line| ("ranks".to_owned(), line));
-    sections.push(conditions_section(experiment.conditions.iter().cloned().chain(ranks)));
+    let batches = own_batches_line(experiment).map(|line| ("own batches".to_owned(), line));
+    sections.push(conditions_section(experiment.conditions.iter().cloned().chain(batches).chain(ranks)));
     let page = Page {
         title: format!("Experiment on {}", experiment.plan.dataset),
         subtitle: subtitle(experiment),
         made_by: "knockout experiment".to_owned(),
         footnote: "All cells took the same batches, interleaved; intervals are over rounds.".to_owned(),
         facts: facts(experiment),
-        findings: experiment.findings.iter().map(insight).collect(),
+        findings: [headline(experiment)].into_iter().chain(experiment.findings.iter().map(insight)).collect(),
         warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
         sections,
         ..Page::default()
     };
     page.to_html()
+}
+
+/// The parts of every model's step as one bar, in the batch that it trains with.
+fn step_picture(experiment: &Experiment) -> Table {
+    let mut names: Vec<&str> = Vec::new();
+    for part in experiment.own_rows().flat_map(|row| &row.parts).filter(|part| part.share > 0.0) {
+        if !names.contains(&part.name) {
+            names.push(part.name);
+        }
+    }
+    let columns = ["", "batch", "per sample"].map(Column::text).into_iter().chain([Column::bar()]);
+    let columns = columns.chain(names.iter().map(|name| Column::number(*name)));
+    Table::new(columns).id("picture-table").with_rows(experiment.own_rows().map(|row| {
+        let segments = row.parts.iter().map(|part| BarSegment {
+            length: part.share.max(0.0),
+            colour: colour(part.name).to_owned(),
+            title: format!("{}: {}", part.name, percent(part.share)),
+        });
+        let bar = Bar { segments: segments.collect(), ..Bar::default() };
+        let own = [
+            TableCell::from(format!("{} {}", row.name, row.mode)),
+            TableCell::from(count(row.batch)),
+            TableCell::from(time(row.s_per_sample.median * 1e6)),
+            bar.into(),
+        ];
+        let shares = names.iter().map(|name| {
+            let share = row.share_of(name).unwrap_or(0.0);
+            TableCell { value: Some(share), ..TableCell::coloured(percent(share), colour(name)) }
+        });
+        own.into_iter().chain(shares).collect::<Vec<_>>()
+    }))
 }
 
 fn facts(experiment: &Experiment) -> Vec<Fact> {
@@ -138,7 +178,8 @@ fn switches(ablation: &ModelAblation) -> Section {
         }),
     );
     let note = format!(
-        "Each switch and the baseline ({} per sample) in every round, in full steps. Gain: times as fast.",
+        "Each switch and the baseline (batch {}, {} per sample) in every round, in full steps. Gain: times as fast.",
+        count(ablation.batch),
         seconds(&ablation.baseline_s_per_sample)
     );
     let section =

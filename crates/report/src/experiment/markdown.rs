@@ -1,12 +1,13 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
 use super::{
-    RANKS_NOTE, cell_table, decision_table, modes, part_table, rank_table, ranks_line, ratio_table, seconds,
-    subtitle, switch_table,
+    MODELS_NOTE, RANKS_NOTE, cell_table, component_table, decision_table, has_model_table, model_table,
+    modes, own_batches_line, part_table, rank_table, ranks_line, ratio_table, seconds, subtitle,
+    switch_table,
 };
 use crate::page::{Column, Table, markdown_cell as escape};
-use crate::sentence::{experiment_warning, insight, next_step};
-use crate::units::{percent, time};
+use crate::sentence::{experiment_warning, headline, insight, next_step};
+use crate::units::{count, percent, time};
 use knockout_analyze::profile::experiment::{Breakdown, BreakdownRow, Experiment, ModelAblation};
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     let mut out = format!("# Experiment on {}\n\n", escape(&experiment.plan.dataset));
     writeln!(out, "{}.\n", escape(&subtitle(experiment))).unwrap_or_default();
     out.push_str("## Executive summary\n\n");
-    list(&mut out, experiment.findings.iter().map(insight));
+    list(&mut out, [headline(experiment)].into_iter().chain(experiment.findings.iter().map(insight)));
     conditions(&mut out, experiment);
     out.push_str("\n## Detailed results\n");
     for (mode, title) in modes(experiment) {
@@ -23,7 +24,8 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     }
     ranks(&mut out, experiment);
     out.push_str("\n## Time breakdown\n");
-    experiment.breakdown.iter().for_each(|breakdown| tree(&mut out, breakdown));
+    let own = experiment.own_batch.iter().filter_map(|own| own.breakdown.as_ref());
+    experiment.breakdown.iter().chain(own).for_each(|breakdown| tree(&mut out, breakdown));
     two_ways(&mut out, experiment);
     components(&mut out, experiment);
     out.push_str("\n## Decisions\n\n");
@@ -47,7 +49,9 @@ fn list(out: &mut String, texts: impl Iterator<Item = String>) {
 fn conditions(out: &mut String, experiment: &Experiment) {
     out.push_str("\n## Conditions\n\nEqual for every cell; cells took the same batches, interleaved.\n\n");
     let ranks = ranks_line(experiment).map(|line| ["ranks".to_owned(), line]);
-    let rows = experiment.conditions.iter().map(|(name, value)| [name.clone(), value.clone()]).chain(ranks);
+    let own = own_batches_line(experiment).map(|line| ["own batches".to_owned(), line]);
+    let rows = experiment.conditions.iter().map(|(name, value)| [name.clone(), value.clone()]);
+    let rows = rows.chain(own).chain(ranks);
     out.push_str(&Table::new(["condition", "value"].map(Column::text)).with_rows(rows).to_markdown());
 }
 
@@ -114,38 +118,24 @@ fn two_ways(out: &mut String, experiment: &Experiment) {
     }
 }
 
-/// Phases of all models in one table.
+/// Models in the common batch and in their own, and their phases in one table.
 fn components(out: &mut String, experiment: &Experiment) {
-    if experiment.breakdown.len() < 2 {
-        return;
+    if has_model_table(experiment) {
+        write!(out, "\n### Models beside each other\n\n{MODELS_NOTE}\n\n").ok();
+        out.push_str(&model_table(experiment).to_markdown());
     }
-    out.push_str("\n### Models beside each other, per sample\n\n");
-    let mut names: Vec<&str> = Vec::new();
-    for row in experiment.breakdown.iter().flat_map(|breakdown| &breakdown.rows).filter(|row| row.depth < 3) {
-        if !names.contains(&row.name.as_str()) {
-            names.push(&row.name);
-        }
+    if let Some(table) = component_table(experiment) {
+        out.push_str("\n### Parts of a step beside each other, per sample\n\n");
+        out.push_str(&table.to_markdown());
     }
-    let models = experiment.breakdown.iter().map(|breakdown| Column::number(&breakdown.name[..]));
-    let columns = [Column::text("component")].into_iter().chain(models);
-    let rows = names.iter().map(|name| {
-        let cell = |breakdown: &Breakdown| {
-            let row = breakdown.rows.iter().find(|row| row.depth < 3 && row.name == *name);
-            row.map_or_else(
-                || "–".to_owned(),
-                |row| format!("{} ({})", time(row.s_per_sample * 1e6), percent(row.share)),
-            )
-        };
-        [(*name).to_owned()].into_iter().chain(experiment.breakdown.iter().map(cell)).collect::<Vec<_>>()
-    });
-    out.push_str(&Table::new(columns).with_rows(rows).to_markdown());
 }
 
 fn options(out: &mut String, ablation: &ModelAblation) {
     writeln!(
         out,
-        "\n## Options tried, {}\n\nEach beside the baseline ({} per sample) in every round, in full steps.\n",
+        "\n## Options tried, {}\n\nEach beside the baseline (batch {}, {} per sample) in every round, in full steps.\n",
         ablation.model,
+        count(ablation.batch),
         seconds(&ablation.baseline_s_per_sample)
     )
     .unwrap_or_default();

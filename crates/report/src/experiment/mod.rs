@@ -1,20 +1,22 @@
 //! An experiment as text in the shape of a comparison report, as a Markdown summary and as an HTML page. All show the tables made
 //! here; every figure was computed in [`knockout_analyze::profile::experiment`].
 
+mod compare;
 mod html;
 mod markdown;
 mod text;
 
+pub use compare::{experiment_compare_html, experiment_compare_text};
 pub use html::experiment_html;
 pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
 use crate::document::answer;
 use crate::page::{Column, Mark, Table, TableCell, colour};
-use crate::sentence::{decision_texts, estimate};
-use crate::units::{bytes, percent, rate, three, time, two};
+use crate::sentence::{decision_texts, estimate, measured_text};
+use crate::units::{bytes, count, percent, rate, three, time, two};
 use knockout_analyze::profile::experiment::{
-    CellFindings, CellRatio, Component, Decomposition, Effect, Experiment, ModelAblation,
+    Breakdown, CellFindings, CellRatio, Component, Decomposition, Effect, Experiment, ModelAblation,
 };
 use knockout_base::stats::Estimate;
 
@@ -58,10 +60,25 @@ fn modes(experiment: &Experiment) -> Vec<(&str, &'static str)> {
 /// Describes the experiment in one line.
 pub(crate) fn subtitle(experiment: &Experiment) -> String {
     let plan = &experiment.plan;
+    let measured = plan.measured.as_ref().map(|measured| format!("; {}", measured_text(measured)));
     format!(
-        "{}, {} rounds of {} steps after {} to warm up",
-        plan.dataset, plan.rounds, plan.steps, plan.warmup
+        "{}, {} rounds of {} steps after {} to warm up{}",
+        plan.dataset,
+        plan.rounds,
+        plan.steps,
+        plan.warmup,
+        measured.unwrap_or_default()
     )
+}
+
+/// Describes the batches of the models; `None` where all train with the common one.
+pub(crate) fn own_batches_line(experiment: &Experiment) -> Option<String> {
+    let own: Vec<String> = experiment
+        .own_rows()
+        .filter(|row| row.is_own)
+        .map(|row| format!("{} {}", row.name, count(row.batch)))
+        .collect();
+    (!own.is_empty()).then(|| format!("{}; in full steps beside the common batch", own.join(", ")))
 }
 
 /// Describes the numbers of ranks; `None` where only one was measured.
@@ -106,6 +123,77 @@ fn cell_table<'e>(cells: impl Iterator<Item = &'e CellFindings>) -> Table {
     }))
 }
 
+/// Explanation of the table of models.
+const MODELS_NOTE: &str = "All models in one batch take the same records. Each in its own batch is how it trains. Ratios are relative to the \
+                           first model, round by round.";
+
+/// Whether models, or batches of one model, can be seen beside each other.
+fn has_model_table(experiment: &Experiment) -> bool {
+    experiment.models.len() > 1 || !experiment.own_batch.is_empty()
+}
+
+/// Models beside each other, in the common batch and in their own.
+fn model_table(experiment: &Experiment) -> Table {
+    let columns = ["batch", "time per batch", "time per sample", "ratio", "CPU time per sample", "CPU ratio"];
+    let columns = ["model", "batches"].map(Column::text).into_iter().chain(columns.map(Column::number));
+    Table::new(columns).with_rows(experiment.model_rows.iter().map(|row| {
+        [
+            TableCell::from(format!("{} {}", row.name, row.mode)),
+            TableCell::from(if row.is_own { "its own" } else { "common" }),
+            TableCell::number(count(row.batch), row.batch as f64),
+            seconds_cell(&row.s_per_batch),
+            seconds_cell(&row.s_per_sample),
+            estimate_cell(&row.ratio, two),
+            seconds_cell(&row.cpu_s_per_sample),
+            estimate_cell(&row.cpu_ratio, two),
+        ]
+    }))
+}
+
+/// Returns the tree of every model's step in the batch that it trains with; on several numbers of ranks in the common batch.
+pub fn own_breakdowns(experiment: &Experiment) -> Vec<Breakdown> {
+    let own = |breakdown: &Breakdown| {
+        let of_model = experiment.own_batch.iter().find(|own| own.cell.model == breakdown.model);
+        of_model.filter(|_| experiment.worlds.len() == 1).and_then(|own| own.breakdown.clone())
+    };
+    experiment.breakdown.iter().map(|common| own(common).unwrap_or_else(|| common.clone())).collect()
+}
+
+/// Phases of all models in one table, with ratios to the first model; `None` for one model. Each model has its own batch.
+fn component_table(experiment: &Experiment) -> Option<Table> {
+    let all = own_breakdowns(experiment);
+    let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
+    let mut names: Vec<&str> = Vec::new();
+    for row in all.iter().flat_map(|breakdown| &breakdown.rows).filter(|row| row.depth < 3) {
+        if !names.contains(&row.name.as_str()) {
+            names.push(&row.name);
+        }
+    }
+    let find = |breakdown: &'_ Breakdown, name: &str| {
+        breakdown
+            .rows
+            .iter()
+            .find(|row| row.depth < 3 && row.name == name)
+            .map(|row| (row.s_per_sample, row.share))
+    };
+    let times = all.iter().map(|breakdown| Column::number(&breakdown.name[..]));
+    let ratios = others.iter().map(|other| Column::number(format!("{} / {}", other.model, first.model)));
+    let rows = names.iter().map(|name| {
+        let base = find(first, name);
+        let time_cell = |breakdown: &Breakdown| match find(breakdown, name) {
+            Some((s, share)) => TableCell::number(format!("{} ({})", time(s * 1e6), percent(share)), s),
+            None => TableCell::from("–"),
+        };
+        let ratio_cell = |other: &Breakdown| match base.zip(find(other, name)) {
+            Some(((base, _), (s, _))) if base > 0.0 => TableCell::number(two(s / base), s / base),
+            _ => TableCell::from("–"),
+        };
+        let cells = all.iter().map(time_cell).chain(others.iter().map(ratio_cell));
+        [TableCell::from(*name)].into_iter().chain(cells).collect::<Vec<_>>()
+    });
+    Some(Table::new([Column::text("component")].into_iter().chain(times).chain(ratios)).with_rows(rows))
+}
+
 /// Ratios of cells.
 fn ratio_table<'e>(ratios: impl Iterator<Item = &'e CellRatio>) -> Table {
     let columns = ["per batch", "per sample", "CPU time per sample"].map(Column::number);
@@ -131,7 +219,13 @@ fn rank_table(experiment: &Experiment) -> Table {
     let rows = experiment.ranks.iter().flat_map(|scaling| {
         scaling.rows.iter().map(move |row| {
             [
-                TableCell::from(format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor)),
+                TableCell::from(format!(
+                    "{} {}, {}, batch {}",
+                    scaling.model,
+                    scaling.mode,
+                    scaling.processor,
+                    count(scaling.batch)
+                )),
                 TableCell::number(row.world.to_string(), row.world as f64),
                 estimate_cell(&row.samples_per_s, rate),
                 estimate_cell(&row.speedup, two),

@@ -1,10 +1,11 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
 use super::{
-    RANKS_NOTE, cell_table, modes, part_table, rank_table, ranks_line, ratio_table, seconds, switch_table,
+    MODELS_NOTE, RANKS_NOTE, cell_table, component_table, has_model_table, model_table, modes,
+    own_batches_line, part_table, rank_table, ranks_line, ratio_table, seconds, switch_table,
 };
 use crate::page::{Column, Table};
-use crate::sentence::{experiment_warning, insight, next_step};
+use crate::sentence::{experiment_warning, headline, insight, measured_text, next_step};
 use crate::units::{count, three};
 use knockout_analyze::profile::experiment::{
     CellFindings, Decomposition, Experiment, ModelAblation, RankedBy,
@@ -16,10 +17,18 @@ const RULE: &str = "============================================================
 /// Renders the experiment as text. `files` names the documents beside it, with what each is.
 pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> String {
     let mut out = format!("{RULE}\nEXPERIMENT: PROFILING COMPARISON\n{RULE}\n\n");
+    write!(out, "{}\n\n", headline(experiment)).ok();
     configuration(&mut out, experiment);
     for (mode, title) in modes(experiment) {
         heading(&mut out, &format!("{}: {}", mode.to_uppercase(), title));
         section(&mut out, experiment, mode);
+    }
+    if has_model_table(experiment) {
+        heading(&mut out, "MODELS BESIDE EACH OTHER");
+        write!(out, "{MODELS_NOTE}\n\n{}", model_table(experiment).to_text()).ok();
+        if let Some(table) = component_table(experiment) {
+            write!(out, "\nParts of a step, per sample:\n\n{}", table.to_text()).ok();
+        }
     }
     if !experiment.ranks.is_empty() {
         heading(&mut out, "RANKS");
@@ -81,8 +90,10 @@ fn configuration(out: &mut String, experiment: &Experiment) {
     let rows =
         [row("dataset", plan.dataset.clone())].into_iter().chain(experiment.conditions.iter().cloned());
     let rows = rows.chain([row("models", experiment.models.join(", "))]);
+    let rows = rows.chain(own_batches_line(experiment).map(|line| row("own batches", line)));
     let rows = rows.chain(ranks_line(experiment).map(|line| row("ranks", line)));
-    pairs(out, rows.chain([row("steps", steps)]));
+    let measured = plan.measured.as_ref().map(|measured| row("measured", measured_text(measured)));
+    pairs(out, rows.chain([row("steps", steps)]).chain(measured));
 }
 
 fn section(out: &mut String, experiment: &Experiment, mode: &str) {
@@ -118,8 +129,9 @@ fn decomposition(out: &mut String, parts: &Decomposition) {
 fn options(out: &mut String, ablation: &ModelAblation) {
     writeln!(
         out,
-        "{}: each switch and the baseline ({} per sample) in every round, in full steps; gain: times as fast{}\n",
+        "{}, batch {}: each switch and the baseline ({} per sample) in every round, in full steps; gain: times as fast{}\n",
         ablation.model,
+        count(ablation.batch),
         seconds(&ablation.baseline_s_per_sample),
         match ablation.ranked_by {
             RankedBy::Wall => "",

@@ -1,11 +1,76 @@
 //! Sentences about experiments.
 
 use super::{estimate, range_not_interval};
-use crate::units::{percent, three, two};
+use crate::units::{count, percent, three, time, two};
 use knockout_analyze::profile::experiment::{
-    Answer, Crowd, ExperimentFinding, ExperimentWarning, NextStep, Question,
+    Answer, Crowd, Experiment, ExperimentFinding, ExperimentWarning, ModelRow, NextStep, Question,
 };
 use knockout_base::stats::{Estimate, FEWEST_FOR_INTERVAL};
+
+/// Answers the question of an experiment in one sentence: what takes how long, each model at the batch that it trains with.
+pub(crate) fn headline(experiment: &Experiment) -> String {
+    if let Some(answer) = fastest_ranks(experiment) {
+        return answer;
+    }
+    let world = experiment.worlds.first();
+    let rows: Vec<&ModelRow> = experiment.own_rows().filter(|row| Some(&row.world) == world).collect();
+    let by_sample = |a: &&&ModelRow, b: &&&ModelRow| a.s_per_sample.median.total_cmp(&b.s_per_sample.median);
+    let (Some(fast), Some(slow)) = (rows.iter().min_by(by_sample), rows.iter().max_by(by_sample)) else {
+        return "Nothing was measured.".to_owned();
+    };
+    let step =
+        if slow.mode == "full" { "a training step".to_owned() } else { format!("the mode {}", slow.mode) };
+    let largest =
+        slow.parts.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(|_| slow.mode == "full");
+    let part = |what: &str| {
+        largest
+            .map_or_else(String::new, |part| format!("; {} of {what} is {}", percent(part.share), part.name))
+    };
+    if rows.len() == 1 {
+        let (name, batch) = (&slow.name, count(slow.batch));
+        return format!(
+            "{name} takes {} for {step} of {batch} samples{}.",
+            estimate(&slow.s_per_batch, |s| time(s * 1e6)),
+            part("it")
+        );
+    }
+    // Ratios are relative to the first row; only they have an interval.
+    let ratio = if fast.name == rows[0].name {
+        estimate(&slow.ratio, two)
+    } else {
+        two(slow.ratio.median / fast.ratio.median)
+    };
+    let batches = if fast.batch == slow.batch {
+        format!("both in batches of {}", count(fast.batch))
+    } else {
+        format!("each in its own batch ({} and {})", count(slow.batch), count(fast.batch))
+    };
+    format!(
+        "Per sample, {step} of {} takes {ratio} times as long as one of {}, {batches}{}.",
+        slow.name,
+        fast.name,
+        part(&format!("a step of {}", slow.name))
+    )
+}
+
+/// The largest gain by more ranks, where several numbers of them were measured.
+fn fastest_ranks(experiment: &Experiment) -> Option<String> {
+    let found = experiment.findings.iter().filter_map(|found| match found {
+        ExperimentFinding::Ranks { model, mode, from, to, speedup, .. } => {
+            Some((model, mode, from, to, speedup))
+        }
+        _ => None,
+    });
+    let (model, mode, from, to, speedup) = found.max_by(|a, b| a.4.median.total_cmp(&b.4.median))?;
+    let gain = estimate(speedup, two);
+    Some(if speedup.clears(1.0) {
+        format!("{to} ranks are {gain} times as fast as {from} for {model} in the mode {mode}.")
+    } else {
+        format!(
+            "More ranks than {from} are not measurably faster: {to} are {gain} times as fast for {model} in the mode {mode}."
+        )
+    })
+}
 
 pub(crate) fn insight(insight: &ExperimentFinding) -> String {
     match insight {
@@ -17,6 +82,14 @@ pub(crate) fn insight(insight: &ExperimentFinding) -> String {
                 percent(*share)
             )
         }
+        ExperimentFinding::OwnBatch { model, batch, common, own_s, common_s, gain } => format!(
+            "{model} trains with batches of {}: {} per sample there, and {} at the common batch of {} ({} times as long)",
+            count(*batch),
+            time(own_s * 1e6),
+            time(common_s * 1e6),
+            count(*common),
+            estimate(gain, two)
+        ),
         ExperimentFinding::Disagreement { model, part, share } => format!(
             "{model}: {part} by differences of modes is {} of a step {} than by its phases, beyond their spread",
             percent(share.abs()),
@@ -80,7 +153,7 @@ pub(crate) fn next_step(step: &NextStep) -> String {
             }
         }
         NextStep::Ranks { model, from, to, speedup, is_worth_it: true } => format!(
-            "{model}: train with `mpirun -n {to}`, {} times as fast as {from} here",
+            "{model}: train with `--ranks {to}` (on several machines `mpirun -n {to}`), {} times as fast as {from} here",
             estimate(speedup, two)
         ),
         NextStep::Ranks { model, from, .. } => {

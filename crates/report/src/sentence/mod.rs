@@ -4,8 +4,8 @@ mod experiment;
 mod run;
 mod trace;
 
-pub(crate) use experiment::{decision_texts, experiment_warning, insight, next_step};
-pub(crate) use run::{run_comparison_warning, run_finding, run_warning};
+pub(crate) use experiment::{decision_texts, experiment_warning, headline, insight, next_step};
+pub(crate) use run::{measured_text, run_comparison_warning, run_finding, run_warning};
 pub(crate) use trace::{
     MOST_APART, answers, autograd_wait, bounds, cut_files, job_notes, launches, limit_word, other_findings,
     sourced_finding, sourced_warning, trace_comparison_warning,

@@ -1,9 +1,15 @@
 //! Sentences about measured runs.
 
 use super::range_not_interval;
-use crate::units::percent;
-use knockout_analyze::profile::{RunComparisonWarning, RunFinding, RunWarning};
+use crate::units::{duration_of_seconds, percent};
+use knockout_analyze::profile::{Measured, RunComparisonWarning, RunFinding, RunWarning};
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
+
+/// When a measurement was made, and how long it took.
+pub(crate) fn measured_text(measured: &Measured) -> String {
+    let date = measured.began.replace('T', " ").replace('Z', " UTC");
+    format!("{date}, took {}", duration_of_seconds(measured.took_s))
+}
 
 pub(crate) fn run_finding(finding: &RunFinding) -> String {
     match finding {

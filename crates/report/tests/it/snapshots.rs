@@ -8,6 +8,7 @@ use crate::skeleton::skeleton;
 use insta::assert_snapshot;
 use knockout_analyze::TraceComparison;
 use knockout_analyze::logs::{LogReader, Logs};
+use knockout_analyze::profile::experiment::{Experiment, ExperimentComparison, StoredExperiment};
 use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_report::page::{
     Chart, Column, Diagram, DiagramNode, Fact, Page, Plot, Scatter, Section, Series, Table,
@@ -73,6 +74,21 @@ fn an_experiment() {
     assert_snapshot!("experiment", knockout_report::experiment_text(&found, &files));
     assert_snapshot!("experiment-summary", knockout_report::experiment_markdown(&found));
     assert_snapshot!("page-experiment", skeleton(&knockout_report::experiment_html(&found, &[])));
+}
+
+#[test]
+fn two_experiments() {
+    let stored = |found: &Experiment| {
+        let json = serde_json::to_vec(&knockout_report::experiment_json(found)).unwrap();
+        StoredExperiment::from_json("report.json", &json).unwrap()
+    };
+    let (a, b) = (experiment(), experiment());
+    let compared = ExperimentComparison::of(("before", &stored(&a)), ("after", &stored(&b)), &[]).unwrap();
+    assert_snapshot!("compare-experiments", knockout_report::experiment_compare_text(&compared));
+    assert_snapshot!(
+        "page-compare-experiments",
+        skeleton(&knockout_report::experiment_compare_html(&compared))
+    );
 }
 
 #[test]

@@ -293,6 +293,6 @@ fn one_process(config: &Config, ranks: &Ranks) -> Result<()> {
     }
     let model = config.model.name();
     Err(Error::request(format!(
-        "{model} is solved by one process, not trained step by step; start it without mpirun or srun"
+        "{model} is solved by one process, not trained step by step; start it without --ranks, mpirun or srun"
     )))
 }

@@ -41,6 +41,8 @@ pub enum SwitchOutcome {
 pub struct ModelAblation {
     /// Name of the model.
     pub model: String,
+    /// Samples in a batch of the model without any switch.
+    pub batch: u64,
     /// Wall time of a sample without any switch, in a full step.
     pub baseline_s_per_sample: Estimate,
     /// Those that were measured, the largest gain first.
@@ -151,6 +153,7 @@ impl ModelAblation {
         tried.sort_by(|a, b| ranks(b).total_cmp(&ranks(a)));
         Self {
             model: baseline.model.clone(),
+            batch: baseline.batch,
             baseline_s_per_sample: Estimate::of(&without),
             tried,
             not_applicable,

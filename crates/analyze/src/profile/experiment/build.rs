@@ -5,6 +5,7 @@ use super::breakdown::Breakdown;
 use super::cell::{CellFindings, ranks_text};
 use super::decompose::Decomposition;
 use super::findings::{Experiment, ExperimentPlan, ExperimentWarning};
+use super::own_batch::{ModelRow, OwnBatch, model_rows};
 use super::ranks::RankScaling;
 use super::ratio::{CellRatio, RecordingCost};
 use super::{EXPERIMENT_SCHEMA, judge};
@@ -32,17 +33,22 @@ impl Experiment {
             }
         }
         let rounds = plan.rounds;
+        // All models are measured with the smallest of their batches; some also with their own.
+        let common = profiles.iter().map(|run| run.conditions.batch).min().unwrap_or(0);
         let cell = |profile| CellFindings::of(profile, rounds, processors.len(), worlds.len());
-        let cells: Vec<CellFindings> = profiles.into_iter().map(cell).collect();
+        let (cells, own): (Vec<CellFindings>, Vec<CellFindings>) =
+            profiles.into_iter().map(cell).partition(|cell| cell.profile.batch == common);
         check(&plan, &cells)?;
+        let own_batch = own_batches(&cells, own, worlds.len() > 1, rounds)?;
         let mut experiment = Self {
             schema: EXPERIMENT_SCHEMA,
             kind: "experiment",
             conditions: shared_conditions(&cells, &worlds),
+            model_rows: beside_each_other(&cells, &own_batch, &models, &worlds, rounds),
             ratios: ratios(&cells, &models, &processors, &worlds, rounds),
             decomposition: Vec::new(),
             breakdown: Vec::new(),
-            ranks: rank_scalings(&cells, rounds),
+            ranks: rank_scalings(cells.iter().chain(own_batch.iter().map(|own| &own.cell)), rounds),
             recording: Vec::new(),
             ablation: switches.into_iter().map(|runs| ModelAblation::of(runs, rounds)).collect(),
             answers: Vec::new(),
@@ -53,6 +59,7 @@ impl Experiment {
             models,
             worlds,
             cells,
+            own_batch,
         };
         for model in &experiment.models {
             for &world in &experiment.worlds {
@@ -178,14 +185,86 @@ fn ratios(
 }
 
 /// Cells that differ in their ranks alone, beside each other.
-fn rank_scalings(cells: &[CellFindings], rounds: u64) -> Vec<RankScaling> {
-    let key = |cell: &CellFindings| (cell.model.clone(), cell.processor.clone(), cell.mode.clone());
+fn rank_scalings<'c>(cells: impl Iterator<Item = &'c CellFindings>, rounds: u64) -> Vec<RankScaling> {
+    let key = |cell: &CellFindings| {
+        (cell.model.clone(), cell.processor.clone(), cell.mode.clone(), cell.profile.batch)
+    };
+    let cells: Vec<&CellFindings> = cells.filter(|cell| !cell.recorded).collect();
     let mut seen = BTreeSet::new();
-    let firsts = cells.iter().filter(|cell| !cell.recorded && seen.insert(key(cell)));
+    let firsts = cells.iter().filter(|cell| seen.insert(key(cell)));
     let like = |first: &CellFindings| {
-        cells.iter().filter(|cell| !cell.recorded && key(cell) == key(first)).collect::<Vec<_>>()
+        cells.iter().copied().filter(|cell| key(cell) == key(first)).collect::<Vec<_>>()
     };
     firsts.filter_map(|first| RankScaling::of(&like(first), rounds)).collect()
+}
+
+/// Pairs the cells of models at their own batch with those at the common one.
+fn own_batches(
+    cells: &[CellFindings],
+    own: Vec<CellFindings>,
+    several_worlds: bool,
+    rounds: u64,
+) -> Result<Vec<OwnBatch>> {
+    let (recorded, timed): (Vec<CellFindings>, Vec<CellFindings>) =
+        own.into_iter().partition(|cell| cell.recorded);
+    let pair = |mut cell: CellFindings| {
+        let is_like = |other: &CellFindings| {
+            other.model == cell.model && other.mode == cell.mode && other.world == cell.world
+        };
+        let is_partner =
+            |other: &&CellFindings| !other.recorded && is_like(other) && other.processor == cell.processor;
+        let Some(common) = cells.iter().find(is_partner) else {
+            return Err(Error::failure(format!("{} has no cell at the common batch", cell.name)));
+        };
+        let unlike = common.profile.conditions.differences(&cell.profile.conditions);
+        if let Some(row) = unlike.into_iter().find(|row| row.what != "batch") {
+            return Err(Error::failure(format!("{} differs in {} at its own batch", cell.name, row.what)));
+        }
+        if common.profile.steps != cell.profile.steps {
+            return Err(Error::failure(format!(
+                "{} has another number of steps at its own batch",
+                cell.name
+            )));
+        }
+        let with_batch = |cell: &mut CellFindings| {
+            cell.name = format!("{}, batch {}", cell.name, cell.profile.batch);
+        };
+        let mut recorded = recorded.iter().find(|other| is_like(other)).cloned();
+        recorded.as_mut().into_iter().for_each(with_batch);
+        with_batch(&mut cell);
+        Ok(OwnBatch::of(common, cell, recorded, several_worlds, rounds))
+    };
+    timed.into_iter().map(pair).collect()
+}
+
+/// Models beside each other on every number of ranks: at the common batch, then each at its own.
+fn beside_each_other(
+    cells: &[CellFindings],
+    own: &[OwnBatch],
+    models: &[String],
+    worlds: &[u64],
+    rounds: u64,
+) -> Vec<ModelRow> {
+    let Some(mode) = modes(cells).last().copied() else { return Vec::new() };
+    let common = |model: &String, world: u64| {
+        let is_of = |cell: &&CellFindings| !cell.recorded && cell.model == *model && cell.world == world;
+        cells.iter().filter(is_of).find(|cell| cell.mode == mode)
+    };
+    let own_of = |model: &String, world: u64| {
+        own.iter().map(|own| &own.cell).find(|cell| cell.model == *model && cell.world == world)
+    };
+    let mut rows = Vec::new();
+    for is_own in [false, true] {
+        if is_own && own.is_empty() {
+            break;
+        }
+        for &world in worlds {
+            let of = |model| own_of(model, world).filter(|_| is_own).or_else(|| common(model, world));
+            let cells: Vec<&CellFindings> = models.iter().filter_map(of).collect();
+            rows.extend(model_rows(&cells, is_own, worlds.len() > 1, rounds));
+        }
+    }
+    rows
 }
 
 fn warnings(plan: &ExperimentPlan) -> Vec<ExperimentWarning> {

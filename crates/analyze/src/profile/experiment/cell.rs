@@ -105,6 +105,9 @@ impl<'a> Rounds<'a> {
 }
 
 impl CellFindings {
+    /// End of the name of a cell whose spans were recorded.
+    pub(super) const RECORDED: &str = ", recorded";
+
     pub(super) fn of(profile: RunProfile, rounds: u64, processors: usize, worlds: usize) -> Self {
         let conditions = &profile.conditions;
         let mut name = format!("{} {}", conditions.model, conditions.mode);
@@ -115,7 +118,7 @@ impl CellFindings {
             name = format!("{name}, {}", ranks_text(conditions.world));
         }
         if conditions.profiler {
-            name.push_str(", recorded");
+            name.push_str(Self::RECORDED);
         }
         // Saving and validating are between steps, not in them.
         let is_divided = StepPhase::ALL

@@ -167,6 +167,26 @@ impl Decomposition {
     }
 }
 
+/// A part of a step with its share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartShare {
+    /// Name of the part.
+    pub name: &'static str,
+    /// Share of the step.
+    pub share: f64,
+}
+
+/// Returns the shares of a step's parts by its phases, in their order.
+pub(super) fn shares_by_phases(cell: &CellFindings, rounds: u64) -> Vec<PartShare> {
+    let by_round = Rounds::of(&cell.profile, rounds);
+    let step = Estimate::of(&by_round.step()).median;
+    let of = |part: PartDefinition| {
+        let seconds = by_round.phases(|name| (part.belongs)(StepPhase::from_name(name)));
+        PartShare { name: part.name, share: share(Estimate::of(&seconds).median, step) }
+    };
+    RECIPES.into_iter().map(of).collect()
+}
+
 /// The name of the part that makes batches.
 pub(super) const DATA: &str = "data pipeline";
 /// The name of the part that changes parameters.

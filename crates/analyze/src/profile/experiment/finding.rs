@@ -16,6 +16,21 @@ pub enum ExperimentFinding {
         /// The data pipeline's name and share, where that is another part.
         data: Option<(&'static str, f64)>,
     },
+    /// A model at its own batch and at the common one.
+    OwnBatch {
+        /// Name of the model.
+        model: String,
+        /// Its own batch.
+        batch: u64,
+        /// The batch of all models.
+        common: u64,
+        /// Wall time of a sample at its own batch.
+        own_s: f64,
+        /// Wall time of a sample at the common batch.
+        common_s: f64,
+        /// How many times as fast it is at its own.
+        gain: Estimate,
+    },
     /// Phases and differences of modes disagree beyond their spread.
     Disagreement {
         /// Name of the model.
@@ -96,6 +111,7 @@ impl ExperimentFinding {
     pub fn about(&self) -> &'static str {
         match self {
             Self::LargestPart { .. } => "largest_part",
+            Self::OwnBatch { .. } => "own_batch",
             Self::Disagreement { .. } => "disagreement",
             Self::Models { .. } => "models",
             Self::DifferenceOfModels { .. } => "difference_of_models",
@@ -114,7 +130,7 @@ impl ExperimentFinding {
             | Self::DifferenceOfModels { share, .. } => *share,
             Self::Models { ratio, .. } | Self::Processors { ratio, .. } => ratio.median,
             Self::Recording { wall, .. } => wall.median - 1.0,
-            Self::BestSwitch { gain, .. } => gain.median,
+            Self::BestSwitch { gain, .. } | Self::OwnBatch { gain, .. } => gain.median,
             Self::Ranks { speedup, .. } => speedup.median,
         }
     }

@@ -6,8 +6,10 @@ use super::breakdown::Breakdown;
 use super::cell::CellFindings;
 use super::decompose::Decomposition;
 use super::finding::{ExperimentFinding, NextStep};
+use super::own_batch::{ModelRow, OwnBatch};
 use super::ranks::RankScaling;
 use super::ratio::{CellRatio, RecordingCost};
+use crate::profile::run::Measured;
 use serde::Serialize;
 
 /// How the cells were measured.
@@ -23,6 +25,8 @@ pub struct ExperimentPlan {
     pub warmup: u64,
     /// Numbers of ranks that had to share cores; empty where every thread had a core.
     pub crowded: Vec<Crowd>,
+    /// When it was measured; `None` if that is unknown.
+    pub measured: Option<Measured>,
 }
 
 /// Ranks that had to share cores.
@@ -64,6 +68,11 @@ pub struct Experiment {
     /// Every cell.
     #[serde(skip)]
     pub cells: Vec<CellFindings>,
+    /// Models at their own batch, where that is larger than the common one.
+    #[serde(skip)]
+    pub own_batch: Vec<OwnBatch>,
+    /// Models beside each other, at the common batch and then each at its own.
+    pub model_rows: Vec<ModelRow>,
     /// Pairs of cells that differ in one setting.
     pub ratios: Vec<CellRatio>,
     /// Where a full step goes, by model.
@@ -96,6 +105,12 @@ impl Experiment {
         self.cells.iter().find(|cell| {
             !cell.recorded && cell.model == model && cell.processor == processor && cell.mode == mode
         })
+    }
+
+    /// Returns the rows of models each at its own batch; where all train with the common one, at that.
+    pub fn own_rows(&self) -> impl Iterator<Item = &ModelRow> {
+        let has_own = !self.own_batch.is_empty();
+        self.model_rows.iter().filter(move |row| row.is_own == has_own)
     }
 
     /// The recorded cell of a model, which has times of layers.

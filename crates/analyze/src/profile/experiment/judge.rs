@@ -5,6 +5,7 @@ use super::answer::{Answer, Question};
 use super::decompose::{self, Component, Decomposition};
 use super::finding::{ExperimentFinding, NextStep};
 use super::findings::Experiment;
+use super::own_batch::ModelRow;
 use knockout_base::stats::{relative_iqr, share};
 
 /// Thresholds, as fractions.
@@ -45,9 +46,23 @@ pub(super) fn answers(experiment: &Experiment) -> Vec<Answer> {
         let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
         answer(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
     }
+    for (first, row) in rows_beside_first(experiment) {
+        let named = |row: &ModelRow| format!("{} at batch {}", row.name, row.batch);
+        let question = Question::IsSlower { a: named(first), b: named(row), ratio: row.ratio };
+        answer(question, Some(TIE), row.ratio.clears(1.0 + TIE));
+    }
     let noise = noise(experiment);
     answer(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
     out
+}
+
+/// Models in full steps at their own batch, each with the first one of its ranks.
+fn rows_beside_first(experiment: &Experiment) -> impl Iterator<Item = (&ModelRow, &ModelRow)> {
+    let rows = experiment.model_rows.iter().filter(|row| row.is_own && row.mode == "full");
+    rows.filter_map(|row| {
+        let first = experiment.own_rows().find(|first| first.world == row.world)?;
+        (first.model != row.model).then_some((first, row))
+    })
 }
 
 /// How much rounds of one cell differ: their interquartile range by their median, for the cell where it is largest.
@@ -60,6 +75,13 @@ fn noise(experiment: &Experiment) -> f64 {
 /// Returns the findings.
 pub(super) fn findings(experiment: &Experiment) -> Vec<ExperimentFinding> {
     let mut out = Vec::new();
+    for own in &experiment.own_batch {
+        let (batch, own_s) = (own.cell.profile.batch, own.cell.s_per_sample.median);
+        let (common, gain) = (own.common_batch, own.gain);
+        let model = own.cell.model.clone();
+        let common_s = own_s * gain.median;
+        out.push(ExperimentFinding::OwnBatch { model, batch, common, own_s, common_s, gain });
+    }
     for parts in &experiment.decomposition {
         out.extend(largest(parts));
         out.extend(disagreements(parts));
@@ -165,21 +187,32 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
         }));
     }
     for parts in &experiment.decomposition {
-        let Some(cell) = experiment.recorded(&parts.model) else { continue };
+        // Advice is about the batch that the model trains with.
+        let own = experiment.own_batch.iter().find(|own| own.cell.model == parts.model);
+        let recorded = match own {
+            Some(own) => own.recorded.as_ref(),
+            None => experiment.recorded(&parts.model),
+        };
+        let Some(cell) = recorded else { continue };
+        let name = own.map_or(&parts.model, |own| &own.name);
         let layer = cell.profile.parts.iter().max_by(|a, b| a.share.total_cmp(&b.share));
         out.extend(layer.map(|layer| NextStep::LargestLayer {
-            model: parts.model.clone(),
+            model: name.clone(),
             layer: layer.name.clone(),
             share: layer.share,
             bound: share(1.0, 1.0 - layer.share),
         }));
         // Where the two ways disagree one of them is wrong: no advice is given.
-        let data = parts.component(decompose::DATA).filter(|data| data.agrees);
-        out.extend(data.map(|data| NextStep::DataPipeline {
-            model: parts.model.clone(),
-            share: data.share,
-            bound: share(1.0, 1.0 - data.share),
-            is_worth_it: data.share > DATA,
+        let data = parts.component(decompose::DATA).filter(|data| data.agrees).map(|data| data.share);
+        let is_of = |row: &&ModelRow| row.model == parts.model && row.world == parts.world;
+        let of_own = experiment.own_rows().find(is_of).and_then(|row| row.share_of(decompose::DATA));
+        out.extend(data.map(|data| if own.is_some() { of_own.unwrap_or(data) } else { data }).map(|data| {
+            NextStep::DataPipeline {
+                model: name.clone(),
+                share: data,
+                bound: share(1.0, 1.0 - data),
+                is_worth_it: data > DATA,
+            }
         }));
     }
     for scaling in experiment.ranks.iter().filter(|scaling| scaling.mode == "full") {

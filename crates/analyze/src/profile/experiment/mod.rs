@@ -10,10 +10,12 @@ mod answer;
 mod breakdown;
 mod build;
 mod cell;
+mod compare;
 mod decompose;
 mod finding;
 mod findings;
 mod judge;
+mod own_batch;
 mod ranks;
 mod ratio;
 
@@ -21,9 +23,11 @@ pub use ablation::{Effect, ModelAblation, RankedBy, SwitchOutcome, SwitchResult,
 pub use answer::{Answer, Question};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
-pub use decompose::{Component, Decomposition};
+pub use compare::{ExperimentComparison, ModelRatio, StoredExperiment};
+pub use decompose::{Component, Decomposition, PartShare};
 pub use finding::{ExperimentFinding, NextStep};
 pub use findings::{Crowd, Experiment, ExperimentPlan, ExperimentWarning};
+pub use own_batch::{ModelRow, OwnBatch};
 pub use ranks::{RankScaling, ScalingRow};
 pub use ratio::{CellRatio, RecordingCost};
 

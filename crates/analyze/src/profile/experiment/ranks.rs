@@ -14,6 +14,8 @@ pub struct RankScaling {
     pub processor: String,
     /// Name of the mode.
     pub mode: String,
+    /// Samples in a batch.
+    pub batch: u64,
     /// By the number of ranks, in the order given; the others are compared with the first.
     pub rows: Vec<ScalingRow>,
 }
@@ -61,6 +63,7 @@ impl RankScaling {
             model: first.model.clone(),
             processor: first.processor.clone(),
             mode: first.mode.clone(),
+            batch: first.profile.batch,
             rows: cells.iter().map(row).collect(),
         })
     }

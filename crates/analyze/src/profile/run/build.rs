@@ -3,7 +3,7 @@
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::judge;
-use super::profile::{PerStep, PhaseRow, RunProfile, StepSpread};
+use super::profile::{Measured, PerStep, PhaseRow, RunProfile, StepSpread};
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::{quantile, share};
 use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
@@ -67,6 +67,7 @@ impl RunProfile {
             pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
             findings: Vec::new(),
             warnings: Vec::new(),
+            measured: None,
             conditions,
             per_step,
         };
@@ -78,6 +79,13 @@ impl RunProfile {
     #[must_use]
     pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
         self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
+        self
+    }
+
+    /// Adds when it was measured.
+    #[must_use]
+    pub fn with_measured(mut self, measured: Option<Measured>) -> Self {
+        self.measured = measured;
         self
     }
 

@@ -72,12 +72,9 @@ impl RunComparison {
         (name_b, b): (&str, &RunProfile),
         vary: &[String],
     ) -> Result<Self> {
-        check_names(a, b, vary)?;
+        check_conditions([a, b].into_iter(), vary)?;
         let differences = a.conditions.differences(&b.conditions);
-        let (mut unlike, mut varied) = (Vec::new(), Vec::new());
-        for row in differences.iter().filter(|row| !Conditions::is_harmless(&row.what)) {
-            if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
-        }
+        let (unlike, varied) = split_differences(&differences, vary);
         let comparable = unlike.is_empty();
         // Where both recorded, the warning does not matter.
         let both_recorded = a.conditions.profiler && b.conditions.profiler;
@@ -112,9 +109,24 @@ impl RunComparison {
     }
 }
 
-fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<()> {
-    let known: BTreeSet<String> =
-        [a, b].iter().flat_map(|run| run.conditions.entries()).map(|(key, _)| key.to_owned()).collect();
+/// Splits differing conditions into those that forbid a comparison and those that were declared as intended; harmless ones are in neither.
+pub(in crate::profile) fn split_differences(
+    differences: &[DifferingCondition],
+    vary: &[String],
+) -> (Vec<String>, Vec<String>) {
+    let mut seen = BTreeSet::new();
+    let names = differences.iter().map(|row| &row.what);
+    let names = names.filter(|what| !Conditions::is_harmless(what) && seen.insert(*what)).cloned();
+    names.partition(|what| !vary.contains(what))
+}
+
+/// Checks that the declared names are those of conditions.
+pub(in crate::profile) fn check_conditions<'r>(
+    runs: impl Iterator<Item = &'r RunProfile>,
+    vary: &[String],
+) -> Result<()> {
+    let entries = runs.flat_map(|run| run.conditions.entries());
+    let known: BTreeSet<String> = entries.map(|(key, _)| key.to_owned()).collect();
     match vary.iter().find(|name| !known.contains(*name)) {
         Some(name) => {
             let known: Vec<String> = known.into_iter().collect();

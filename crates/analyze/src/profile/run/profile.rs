@@ -5,6 +5,15 @@ use super::finding::{RunFinding, RunWarning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// When a measurement was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Date and time of its beginning, in UTC: `2026-11-19T04:14:03Z`.
+    pub began: String,
+    /// Duration in seconds, warm-up and preparation included.
+    pub took_s: f64,
+}
+
 /// The findings of one run. Times are seconds, and means over the steps unless noted. `knockout-report` adds the
 /// sentences to make the document of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +66,9 @@ pub struct RunProfile {
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<RunWarning>,
+    /// When it was measured; `None` in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
     /// Conditions of the measurement.
     pub conditions: Conditions,
     /// The steps themselves, from which comparisons compute the spread.

@@ -21,20 +21,41 @@ use std::path::PathBuf;
 /// A model with a representation.
 pub(super) struct Variant {
     pub(super) config: Config,
-    /// Among several representations this is the first: the one that is recorded.
-    is_first: bool,
+    kind: VariantKind,
 }
 
-/// Models times representations; each model with its own where none is named.
-pub(super) fn variants(configs: &[Config], processors: &[ProcessorKind]) -> Result<Vec<Variant>> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum VariantKind {
+    /// The first representation, or the only one: it is recorded.
+    First,
+    /// Another representation.
+    Other,
+    /// The first representation in the model's own batch, which is larger than that of all models.
+    OwnBatch,
+}
+
+/// Models times representations, all with one batch; then each model with its own batch, where that is larger. Without named
+/// representations, each model has its own.
+pub(super) fn variants(
+    configs: &[Config],
+    processors: &[ProcessorKind],
+    records: usize,
+) -> Result<Vec<Variant>> {
     let mut out = Vec::new();
+    let common = configs.iter().map(|config| config.batch).min().unwrap_or(1);
     for config in configs {
-        if processors.is_empty() {
-            out.push(Variant { config: config.clone(), is_first: true });
-        }
-        for (index, processor) in processors.iter().enumerate() {
-            let config = config.with(&[format!("loader.processor={}", processor.name())])?;
-            out.push(Variant { config, is_first: index == 0 });
+        let keys: Vec<Vec<String>> = match processors {
+            [] => vec![Vec::new()],
+            named => named.iter().map(|one| vec![format!("loader.processor={}", one.name())]).collect(),
+        };
+        for (index, keys) in keys.iter().enumerate() {
+            let own = config.with(keys)?;
+            let kind = if index == 0 { VariantKind::First } else { VariantKind::Other };
+            out.push(Variant { config: Config { batch: common, ..own.clone() }, kind });
+            // No batch holds more samples than there are.
+            if index == 0 && own.batch.min(records) > common {
+                out.push(Variant { config: own, kind: VariantKind::OwnBatch });
+            }
         }
     }
     Ok(out)
@@ -44,7 +65,7 @@ pub(super) struct ExperimentCells {
     ranks: Ranks,
     fits: Vec<Fit>,
     all: Vec<ExperimentCell>,
-    /// Index of each model's first variant.
+    /// Index of each model's first variant, in its own batch.
     firsts: Vec<usize>,
 }
 
@@ -56,47 +77,61 @@ struct ExperimentCell {
     mode: Mode,
     meter: Meter,
     conditions: Conditions,
+    /// Name of what is recorded: the model, with its batch where that is its own.
+    recorded_name: String,
 }
 
-/// Profiles by the cell's folder, and traces by model.
+/// Profiles by the cell's folder, and traces by the name of what was recorded.
 type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 
 impl ExperimentCells {
     pub(super) fn new(variants: &[Variant], request: &ExperimentRequest, subject: &Subject) -> Result<Self> {
         let (mut fits, mut firsts, mut planned) = (Vec::new(), Vec::new(), Vec::new());
-        let several = variants.iter().any(|variant| !variant.is_first);
+        let several = variants.iter().any(|variant| variant.kind == VariantKind::Other);
         for (fit, variant) in variants.iter().enumerate() {
             let config = &variant.config;
             fits.push(subject.fit(config)?);
-            if variant.is_first {
-                firsts.push(fit);
+            let is_own = variant.kind == VariantKind::OwnBatch;
+            match variant.kind {
+                VariantKind::First => firsts.push(fit),
+                VariantKind::OwnBatch => firsts.splice(firsts.len() - 1.., [fit]).for_each(drop),
+                VariantKind::Other => {}
             }
             let asked = &request.modes;
             let modes = Mode::ALL.into_iter().filter(|mode| asked.is_empty() || asked.contains(mode));
+            let mut modes: Vec<Mode> = modes.collect();
+            if is_own {
+                // How fast the model trains; parts of a step are compared in the common batch.
+                modes.drain(..modes.len() - 1);
+            }
             // A round by itself would give a part of a trace.
-            let is_recorded = variant.is_first && request.only_round.is_none();
-            let recorded = (is_recorded && modes.clone().any(|mode| mode == Mode::Full))
-                .then_some((Mode::Full, Recording::On));
-            for (mode, recording) in modes.map(|mode| (mode, Recording::Off)).chain(recorded) {
+            let is_recorded = variant.kind != VariantKind::Other && request.only_round.is_none();
+            let recorded =
+                (is_recorded && modes.contains(&Mode::Full)).then_some((Mode::Full, Recording::On));
+            for (mode, recording) in modes.into_iter().map(|mode| (mode, Recording::Off)).chain(recorded) {
                 let conditions = subject.conditions(config, mode, recording)?;
                 let mut folder = format!("{}-{}", conditions.model, conditions.mode);
-                if several {
+                let mut recorded_name = conditions.model.clone();
+                if is_own {
+                    folder = format!("{folder}-batch-{}", conditions.batch);
+                    recorded_name = format!("{recorded_name}, batch {}", conditions.batch);
+                } else if several {
                     folder = format!("{folder}-{}", conditions.processor);
                 }
                 if recording == Recording::On {
                     folder.push_str("-recorded");
                 }
-                planned.push((fit, mode, recording, conditions, folder));
+                planned.push((fit, mode, recording, conditions, recorded_name, folder));
             }
         }
         let ranks = subject.ranks();
         create_folders(planned.iter().map(|(.., folder)| request.out.join(folder)), ranks)?;
         let mut cells = Vec::new();
-        for (fit, mode, recording, conditions, folder) in planned {
+        for (fit, mode, recording, conditions, recorded_name, folder) in planned {
             let trace_folder = request.out.join(&folder);
             let meter =
                 subject.meter(schedule(&request.plan), recording, Some(&trace_folder), &conditions)?;
-            cells.push(ExperimentCell { folder, fit, mode, meter, conditions });
+            cells.push(ExperimentCell { folder, fit, mode, meter, conditions, recorded_name });
         }
         Ok(Self { ranks: ranks.clone(), fits, all: cells, firsts })
     }
@@ -142,7 +177,7 @@ impl ExperimentCells {
         for cell in self.all {
             let (mut log, written) = cell.meter.finish()?;
             keep_steps(&mut log, steps);
-            traces.extend(written.map(|written| (cell.conditions.model.clone(), written.path)));
+            traces.extend(written.map(|written| (cell.recorded_name, written.path)));
             let peak = log.steps.iter().flat_map(|step| step.rss_bytes).max();
             let peak = of_all_ranks(&mut log, peak, &self.ranks)?;
             profiles.push((cell.folder, RunProfile::of(&log, cell.conditions)?.with_peak_rss(peak)));

@@ -7,7 +7,7 @@ mod worlds;
 
 pub use worlds::{WorldRound, assembled};
 
-use crate::measure::conditions::Subject;
+use crate::measure::conditions::{Stopwatch, Subject};
 use crate::measure::ranks::{create_folders, of_first};
 use cells::ExperimentCells;
 use knockout_analyze::profile::RunProfile;
@@ -19,14 +19,15 @@ use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use switches::SwitchTrials;
 use turn::Turn;
 
 /// An experiment to run.
 #[derive(Debug, Clone)]
 pub struct ExperimentRequest {
-    /// A configuration for each model; the smallest batch size applies to all.
+    /// A configuration for each model. All are measured in the smallest of their batches, so that they take the same records, and those
+    /// with a larger one also in their own.
     pub configs: Vec<Config>,
     /// Representations, of which the first is what the others are compared with; empty: each configuration's own.
     pub processors: Vec<ProcessorKind>,
@@ -63,7 +64,7 @@ pub struct ExperimentRunner<'s> {
     plan: ExperimentPlan,
     rounds: Range<u64>,
     time_limit: Option<Duration>,
-    began: Instant,
+    watch: Stopwatch,
     ranks: Ranks,
 }
 
@@ -74,28 +75,20 @@ pub struct ExperimentOutcome {
     pub findings: knockout_analyze::profile::experiment::Experiment,
     /// The profile of each cell, by the name of its folder.
     pub profiles: Vec<(String, RunProfile)>,
-    /// A trace of each model, by its name.
+    /// A trace of each model, by its name; in its own batch by the name of [`OwnBatch`](knockout_analyze::profile::experiment::OwnBatch).
     pub traces: Vec<(String, PathBuf)>,
-}
-
-impl ExperimentRequest {
-    /// The configurations that are measured: one batch size for all, so that all take the same records.
-    fn configs(&self) -> Vec<Config> {
-        let batch = self.configs.iter().map(|config| config.batch).min().unwrap_or(1);
-        self.configs.iter().map(|config| Config { batch, ..config.clone() }).collect()
-    }
 }
 
 impl<'s> ExperimentRunner<'s> {
     /// Opens stores, makes the folder and builds every model.
     pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self> {
-        let began = Instant::now();
-        let configs = request.configs();
+        let watch = Stopwatch::start();
+        let configs = &request.configs;
         if configs.is_empty() {
             return Err(Error::request("name a model"));
         }
-        let variants = cells::variants(&configs, &request.processors)?;
-        for config in variants.iter().map(|variant| &variant.config).chain(&configs) {
+        let variants = cells::variants(configs, &request.processors, subject.records())?;
+        for config in variants.iter().map(|variant| &variant.config).chain(configs) {
             subject.open_store(config, &request.dataset_folder)?;
         }
         create_folders([&request.out], subject.ranks())?;
@@ -119,7 +112,7 @@ impl<'s> ExperimentRunner<'s> {
             plan: ExperimentPlan { rounds: rounds.end - rounds.start, ..request.plan.clone() },
             rounds,
             time_limit: request.time_limit,
-            began,
+            watch,
             ranks,
         })
     }
@@ -142,7 +135,8 @@ impl<'s> ExperimentRunner<'s> {
         let is_alone = self.ranks.is_alone();
         for round in self.rounds.clone() {
             let limit = self.time_limit;
-            let is_full = limit.is_some_and(|limit| has_no_time_for_another(limit, self.began, whole));
+            let is_full =
+                limit.is_some_and(|limit| has_no_time_for_another(limit, self.watch.elapsed(), whole));
             let is_over = whole > 0 && (is_full || wants_stop());
             // The first rank's clock and signals decide for all.
             if of_first([u64::from(is_over)], &self.ranks)? == [1] {
@@ -151,7 +145,7 @@ impl<'s> ExperimentRunner<'s> {
             let mut after_step = || {
                 on_step();
                 steps += 1;
-                let is_late = limit.is_some_and(|limit| self.began.elapsed() > limit);
+                let is_late = limit.is_some_and(|limit| self.watch.elapsed() > limit);
                 if is_alone && (is_late || wants_stop()) {
                     ControlFlow::Break(())
                 } else {
@@ -180,14 +174,18 @@ impl<'s> ExperimentRunner<'s> {
             return Err(Error::request(format!(
                 "not one round was finished: {steps} of its {} steps took {:.0} s; allow more time, or measure fewer models, modes or switches",
                 self.step_count() / self.plan.rounds.max(1),
-                self.began.elapsed().as_secs_f64()
+                self.watch.elapsed().as_secs_f64()
             )));
         }
         self.plan.rounds = rounds;
         let kept = (rounds * self.plan.steps) as usize;
-        let (profiles, traces) = self.cells.finish(kept)?;
+        let (mut profiles, traces) = self.cells.finish(kept)?;
         let switches = self.switches.into_iter().map(|trials| trials.finish(kept));
         let switches = switches.collect::<Result<Vec<_>>>()?;
+        self.plan.measured = Some(self.watch.measured());
+        for (_, profile) in &mut profiles {
+            profile.measured.clone_from(&self.plan.measured);
+        }
         let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
         let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)
             .map_err(contradiction)?;
@@ -195,9 +193,9 @@ impl<'s> ExperimentRunner<'s> {
     }
 }
 
-/// Returns whether another round would exceed the time limit.
-pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
-    let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
+/// Returns whether another round after this time would exceed the time limit.
+pub fn has_no_time_for_another(limit: Duration, elapsed: Duration, rounds_done: u64) -> bool {
+    let next_end = elapsed.mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
     rounds_done > 0 && next_end > limit
 }
 

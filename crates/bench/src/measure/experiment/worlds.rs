@@ -38,7 +38,7 @@ pub fn assembled(mut plan: ExperimentPlan, worlds: &[Vec<WorldRound>]) -> Result
                 })?;
                 own.push(profile.clone());
             }
-            let joined = RunProfile::joined(&own)?;
+            let joined = RunProfile::joined(&own)?.with_measured(plan.measured.clone());
             let ranks = joined.conditions.world;
             let word = if ranks == 1 { "rank" } else { "ranks" };
             profiles.push((format!("{name}-{ranks}-{word}"), joined));

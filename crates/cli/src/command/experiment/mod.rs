@@ -9,6 +9,7 @@ use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, FailureContext as _, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::presets::StartArgs;
+use crate::ranks::RanksArg;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
@@ -30,7 +31,8 @@ use std::time::Duration;
 /// Measure models in every mode, alternately and on the same batches, and compare them
 ///
 /// Every round measures each cell (a model in a mode) once, so that disturbances affect all alike. All use one batch size:
-/// that of --batch, otherwise the smallest default of the models. The report estimates the parts of a step in two ways, by
+/// that of --batch, otherwise the smallest default of the models. Without --batch, full steps of models with a larger default are
+/// measured with that too. The report estimates the parts of a step in two ways, by
 /// phases and by differences of modes, and shows where they disagree.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
@@ -38,6 +40,7 @@ use std::time::Duration;
   knockout experiment yeast --models dango --ablate --out runs/switches
   knockout experiment yeast --preset 086 --modes data,full
   knockout experiment yeast --processors perturbation,mask --rounds 9 --json > report.json
+  knockout compare runs/experiment-yeast runs/switches
   knockout compare runs/switches/dango-forward runs/switches/dango-full --vary mode
   knockout experiment yeast --modes data --ranks 1,2,4
   mpirun -n 4 knockout experiment yeast train.shards=4
@@ -60,18 +63,22 @@ pub(crate) struct ExperimentArgs {
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
     ablate: bool,
-    /// Measure on each of these numbers of ranks, alternately, started by --launcher; the others are compared with the first
+    /// Measure on each of these numbers of ranks, alternately; the others are compared with the first. They are processes of this
+    /// machine, or started by --launcher
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "ablate", value_parser = clap::value_parser!(u64).range(1..=4096))]
     ranks: Vec<u64>,
-    /// Launcher of ranks, with its options; -n and their number are added
-    #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "ranks")]
-    launcher: String,
+    /// Launcher of ranks on several machines, such as mpirun, with its options; -n and their number are added
+    #[arg(long, value_name = "COMMAND", requires = "ranks")]
+    launcher: Option<String>,
     /// One round of an experiment over ranks, as the program starts itself
     #[arg(long, hide = true, requires = "ranks", requires = "round_out", value_name = "N")]
     round: Option<u64>,
     /// Where that round goes
     #[arg(long, hide = true, requires = "round", value_name = "DIR")]
     round_out: Option<PathBuf>,
+    /// Ranks of that round, if no launcher starts them
+    #[arg(long, hide = true, requires = "round", value_name = "N")]
+    round_ranks: Option<u64>,
     /// Rounds; each measures every cell once
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
@@ -120,11 +127,11 @@ pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
 
 /// Measures everything and writes the folder.
 pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
-    let ranks = crate::ranks::join(ui)?;
+    let ranks = crate::ranks::join(RanksArg::default(), ui)?;
     let (mut subject, request) = prepare(args, None, ui)?;
     subject = subject.on_ranks(&ranks);
     let folder = request.out.clone();
-    let interrupt = if ranks.is_alone() { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
+    let interrupt = Interrupt::install_on(&ranks)?;
     let experiment = on_workers_of(&ranks, ui, || {
         let ExperimentOutcome { findings, profiles, traces } =
             take_rounds(&request, &mut subject, &interrupt, ui)?;

@@ -53,8 +53,7 @@ struct Pace {
 impl<'a> TrainConsole<'a> {
     pub(super) fn new(ui: &'a Ui, run: &Run, max_time: Option<Duration>) -> Result<Self> {
         let config = run.config();
-        let is_alone = run.ranks().is_alone();
-        let interrupted = if is_alone { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
+        let interrupted = Interrupt::install_on(&run.ranks())?;
         let batches = run.fit().map_or(0, Fit::batch_count) as u64;
         let all = batches * u64::from(config.epochs);
         let steps = if config.max_steps > 0 { all.min(config.max_steps) } else { all };

@@ -7,6 +7,7 @@ use crate::choice;
 use crate::exit;
 use crate::failure::{Failure, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
+use crate::ranks::RanksArg;
 use crate::ui::Ui;
 use clap::Args;
 use console::TrainConsole;
@@ -44,6 +45,7 @@ use std::time::Duration;
   knockout train --resume runs/dango-yeast-0
   knockout train --resume runs/dango-yeast-0 --data /elsewhere/yeast
   knockout train yeast --model hetero --out runs/hetero --resume-or-start
+  knockout train yeast --model hetero --ranks 2
   mpirun -n 4 knockout train yeast --model hetero train.shards=4")]
 pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
@@ -77,6 +79,8 @@ pub(crate) struct TrainArgs {
     fast: bool,
     #[command(flatten)]
     choices: Choices,
+    #[command(flatten)]
+    ranks: RanksArg,
     /// Epochs at most
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
@@ -128,7 +132,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
-    let ranks = crate::ranks::join(ui)?;
+    let ranks = crate::ranks::join(args.ranks, ui)?;
     on_workers_of(&ranks, ui, || {
         if let Some(folder) = &args.resume {
             let (keys, data) = (resume_keys(args)?, args.data.as_deref());
@@ -227,6 +231,7 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     keys.extend(length_keys(args));
     keys.extend(from_keys(args)?);
     keys.extend(args.overrides.keys.iter().cloned());
+    keys.extend(args.ranks.shards_key(&model, &keys, ui));
     trackers::check(&keys, dir, model.name, args.out.as_deref())?;
     let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
