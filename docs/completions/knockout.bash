@@ -785,7 +785,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__import)
-            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --annotations --screen --alleles --duplicates --allow-missing --unpack-mib --name --json --threads --quiet --verbose --help"
+            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --annotations --screen --alleles --duplicates --allow-missing --unpack-mib --from-interactions --independent --name --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -836,6 +836,14 @@ _knockout() {
                     return 0
                     ;;
                 --unpack-mib)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from-interactions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --independent)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1821,7 +1829,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__predict)
-            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --html --force --part --block --json --threads --quiet --verbose --help merge help"
+            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --xlsx --cytoscape --negative-below --positive-above --html --force --part --block --json --threads --quiet --verbose --help merge help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1868,6 +1876,14 @@ _knockout() {
                     return 0
                     ;;
                 --bottom)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --negative-below)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --positive-above)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2359,7 +2375,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --batch --seed --split --ranks --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --fast --batch --seed --split --ranks --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

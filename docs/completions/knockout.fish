@@ -101,6 +101,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 first\t'Keep the first'
 error\t'Stop with an error'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l unpack-mib -d 'MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size [default: 1024]' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l from-interactions -d 'A network, feature or set of annotations that derives from genetic interactions; reports name it. Known sources need no mark' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l independent -d 'One that does not, although its name is that of a known source' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Continue when a source loses more than 20 % of its rows to unknown genes'

@@ -102,6 +102,8 @@ all\:"All of them"))' \
 first\:"Keep the first"
 error\:"Stop with an error"))' \
 '--unpack-mib=[MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size \[default\: 1024\]]:N:_default' \
+'*--from-interactions=[A network, feature or set of annotations that derives from genetic interactions; reports name it. Known sources need no mark]:NAME:_default' \
+'*--independent=[One that does not, although its name is that of a known source]:NAME:_default' \
 '--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--allow-missing[Continue when a source loses more than 20 % of its rows to unknown genes]' \

@@ -242,10 +242,11 @@ impl Children {
         self.all().iter().any(|started| !started.has_ended)
     }
 
-    /// Ends those that still run, stopped ones too.
+    /// Ends those that still run, stopped ones too. Their end is expected, so [`Self::ended`] leaves it out.
     fn kill(&self) {
         for started in self.all().iter_mut().filter(|started| !started.has_ended) {
             started.process.kill().ok();
+            started.has_ended = true;
         }
     }
 }

@@ -139,9 +139,11 @@ pub(crate) fn run_sections(
     sections.push(steps.with(picture::run_steps(profile, id("step"))));
     sections.extend(memory(profile, &of, &id("memory")));
     if !profile.parts.is_empty() {
-        let parts = phase_table(&profile.parts).id(id("part-table")).limited(usize::MAX, 15);
+        let mut parts = profile.parts.clone();
+        parts.sort_by(|a, b| b.wall_s.total_cmp(&a.wall_s));
+        let parts = phase_table(&parts).id(id("part-table")).limited(20, 15);
         let section = Section::new(id("parts"), format!("Layers and terms{of}"));
-        sections.push(section.note("Inside the time of the phases.").with(parts));
+        sections.push(section.note("Inside the time of the phases, the longest first.").with(parts));
     }
     sections
         .extend(recorded.and_then(|trace| picture::flame(trace, &format!("Flame graph{of}"), &id("flame"))));

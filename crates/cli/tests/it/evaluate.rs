@@ -286,8 +286,9 @@ fn inputs_from_genetic_interactions_are_named() {
     );
     assert!(uses("one").is_null());
     home.ok("train declared --out both 'model.low_rank.covariates=[\"fitness\"]'");
-    let expected =
-        ["covariate fitness (from genetic interactions)", "network links (from genetic interactions)"];
+    // The stack expects amplitudes from fitness, too.
+    let of = |input: &str| format!("{input} (from genetic interactions)");
+    let expected = ["covariate fitness", "feature fitness", "network links"].map(of);
     assert_eq!(uses("both"), json!(expected));
     home.ok("predict both --pairs --top 5 --out hits --html hits.html");
     assert!(home.read("hits.html").contains("network links (from genetic interactions)"));

@@ -1,7 +1,7 @@
 //! Networks, features and annotations that derive from genetic interactions.
 //!
 //! Such an input carries measurements like those that a model predicts. Figures on genes without a sample are then higher than for genes that
-//! nobody has screened.
+//! were never screened.
 
 /// Returns whether the name of a network, a feature or annotations is that of a known source of genetic interactions.
 ///
