@@ -4,33 +4,71 @@
 //! the step's span around it. It waits from the first to the last of the functions that autograd evaluates while that thread has
 //! no event of its own. Where only one thread has steps, only that thread can have called them.
 
+use crate::sort::{put_signed, take_signed};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::iter::Peekable;
+
 /// Most stretches of time kept of a lane; a lane with more is left out.
 const MOST: usize = 1 << 20;
 
-/// Stretches of time on a lane, by start.
+/// Stretches of time on a lane, by start, packed: one takes a few bytes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Stretches {
-    kept: Vec<(i64, i64)>,
+    bytes: Vec<u8>,
+    count: usize,
+    /// Start of the last one.
+    last: i64,
     is_full: bool,
+}
+
+/// Unpacks stretches.
+#[derive(Debug, Clone)]
+pub(crate) struct StretchIter<'a> {
+    input: &'a [u8],
+    last: i64,
 }
 
 impl Stretches {
     pub(crate) fn add(&mut self, from: i64, to: i64) {
-        if self.kept.len() < MOST {
-            self.kept.push((from, to));
+        if self.count < MOST {
+            self.push(from, to);
         } else {
             self.is_full = true;
         }
     }
 
+    fn push(&mut self, from: i64, to: i64) {
+        put_signed(&mut self.bytes, from.wrapping_sub(self.last));
+        put_signed(&mut self.bytes, to.wrapping_sub(from));
+        self.last = from;
+        self.count += 1;
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.count == 0
+    }
+
+    fn iter(&self) -> StretchIter<'_> {
+        StretchIter { input: &self.bytes, last: 0 }
     }
 
     /// Ends the lane.
     pub(crate) fn finish(mut self) -> Self {
-        self.kept.shrink_to_fit();
+        self.bytes.shrink_to_fit();
         self
+    }
+}
+
+impl Iterator for StretchIter<'_> {
+    type Item = (i64, i64);
+
+    #[inline]
+    fn next(&mut self) -> Option<(i64, i64)> {
+        let from = self.last.wrapping_add(take_signed(&mut self.input)?);
+        let to = from.wrapping_add(take_signed(&mut self.input)?);
+        self.last = from;
+        Some((from, to))
     }
 }
 
@@ -62,32 +100,49 @@ impl Collectives {
 
 /// Functions that autograd's threads evaluate, by start.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Functions(Vec<(i64, i64)>);
+pub(crate) struct Functions(Stretches);
+
+/// Functions from a time on; times of calls never go back.
+#[derive(Debug, Clone)]
+pub(crate) struct FunctionCursor<'a>(Peekable<StretchIter<'a>>);
 
 impl Functions {
-    /// Joins the functions of several lanes; none where not all of a lane were kept.
+    /// Merges the functions of several lanes; none where not all of a lane were kept.
     pub(crate) fn of<'s>(engines: impl Iterator<Item = &'s Stretches> + Clone) -> Self {
         if engines.clone().any(|engine| engine.is_full) {
             return Self::default();
         }
-        let mut functions: Vec<(i64, i64)> = engines.flat_map(|engine| engine.kept.iter().copied()).collect();
-        functions.sort_unstable();
-        Self(functions)
+        let mut lanes: Vec<StretchIter<'_>> = engines.map(Stretches::iter).collect();
+        let firsts =
+            lanes.iter_mut().enumerate().filter_map(|(lane, rest)| Some(Reverse((rest.next()?, lane))));
+        let mut heads: BinaryHeap<Reverse<((i64, i64), usize)>> = firsts.collect();
+        let mut merged = Stretches::default();
+        while let Some(Reverse(((from, to), lane))) = heads.pop() {
+            merged.push(from, to);
+            let next = lanes.get_mut(lane).and_then(Iterator::next);
+            heads.extend(next.map(|next| Reverse((next, lane))));
+        }
+        Self(merged.finish())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns a cursor before the first function.
+    pub(crate) fn cursor(&self) -> FunctionCursor<'_> {
+        FunctionCursor(self.0.iter().peekable())
+    }
+}
+
+impl FunctionCursor<'_> {
     /// Returns from when to when a thread with nothing but one event from `from` to `to` waits: from the first to the last function that
-    /// is evaluated wholly inside. The search begins at `cursor`, which times of earlier calls never pass.
+    /// is evaluated wholly inside.
     #[inline]
-    pub(crate) fn wait(&self, cursor: &mut usize, from: i64, to: i64) -> Option<(i64, i64)> {
-        while self.0.get(*cursor).is_some_and(|function| function.0 < from) {
-            *cursor += 1;
-        }
-        let began = self.0.get(*cursor).map(|function| function.0).filter(|began| *began < to)?;
-        let inside = self.0.get(*cursor..)?.iter().take_while(|function| function.0 < to);
+    pub(crate) fn wait(&mut self, from: i64, to: i64) -> Option<(i64, i64)> {
+        while self.0.next_if(|function| function.0 < from).is_some() {}
+        let began = self.0.peek().map(|function| function.0).filter(|began| *began < to)?;
+        let inside = self.0.clone().take_while(|function| function.0 < to);
         let ended = inside.filter(|function| function.1 <= to).map(|function| function.1).max()?;
         Some((began, ended))
     }
@@ -96,20 +151,24 @@ impl Functions {
 /// Returns the nanoseconds of `gaps`, in which a thread has no named event, between the first and the last function that autograd evaluates
 /// wholly inside of each.
 pub(crate) fn waited<'s>(gaps: &Stretches, engines: impl Iterator<Item = &'s Stretches> + Clone) -> i64 {
-    let (functions, mut cursor) = (Functions::of(engines), 0);
     if gaps.is_full {
         return 0;
     }
-    let waits = gaps.kept.iter().filter_map(|&(from, to)| functions.wait(&mut cursor, from, to));
+    let functions = Functions::of(engines);
+    let mut cursor = functions.cursor();
+    let waits = gaps.iter().filter_map(|(from, to)| cursor.wait(from, to));
     waits.map(|(began, ended)| ended - began).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn of(stretches: &[(i64, i64)]) -> Stretches {
-        Stretches { kept: stretches.to_vec(), is_full: false }
+        let mut packed = Stretches::default();
+        stretches.iter().for_each(|&(from, to)| packed.add(from, to));
+        packed
     }
 
     #[test]
@@ -121,6 +180,33 @@ mod tests {
         assert_eq!(waited(&[(0, 90), (200, 400)]), 0, "nothing is evaluated in them");
         assert_eq!(waited(&[(160, 185)]), 0, "what the thread did something beside is not waited for");
         assert_eq!(waited(&[]), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn functions_of_several_lanes_are_in_order(
+            lanes in proptest::collection::vec(proptest::collection::vec((any::<i32>(), 0..1000_i64), 0..30), 0..4),
+            gaps in proptest::collection::vec((any::<i32>(), 0..i64::from(u32::MAX)), 0..20),
+        ) {
+            let sorted = |list: &[(i32, i64)]| {
+                let mut list: Vec<(i64, i64)> =
+                    list.iter().map(|&(from, length)| (i64::from(from), i64::from(from) + length)).collect();
+                list.sort_unstable();
+                list
+            };
+            let packed: Vec<Stretches> = lanes.iter().map(|lane| of(&sorted(lane))).collect();
+            let functions = Functions::of(packed.iter());
+            let mut all: Vec<(i64, i64)> = lanes.iter().flat_map(|lane| sorted(lane)).collect();
+            all.sort_unstable();
+            prop_assert_eq!(functions.0.iter().collect::<Vec<_>>(), all.clone());
+            let mut cursor = functions.cursor();
+            for (from, to) in sorted(&gaps) {
+                let began = all.iter().filter(|function| from <= function.0 && function.0 < to).map(|own| own.0).min();
+                let inside = all.iter().filter(|own| from <= own.0 && own.0 < to && own.1 <= to);
+                let wanted = began.zip(inside.map(|own| own.1).max());
+                prop_assert_eq!(cursor.wait(from, to), wanted, "from {} to {}", from, to);
+            }
+        }
     }
 
     #[test]
@@ -140,7 +226,7 @@ mod tests {
 
     #[test]
     fn incomplete_functions_give_no_wait() {
-        let full = Stretches { kept: vec![(0, 100)], is_full: true };
+        let full = Stretches { is_full: true, ..of(&[(0, 100)]) };
         assert_eq!(waited(&full, [of(&[(10, 20)])].iter()), 0);
         assert_eq!(waited(&of(&[(0, 100)]), [full].iter()), 0);
     }

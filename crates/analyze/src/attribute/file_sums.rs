@@ -90,7 +90,9 @@ impl<'a> FileSums<'a> {
         let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
         let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
         let steps: Arc<[ProfilerStep]> = steps_of(&step_events, &kinds, Side::Host).into();
+        // Both before the sweeps, which need the memory of their buffers.
         let mut lanes = by_lane(spans.finish()?);
+        let mut rows = links.finish()?;
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
         let category = |role| category_of(&rules, role);
         let mut shared = FileContext {
@@ -136,7 +138,6 @@ impl<'a> FileSums<'a> {
         lanes.append(&mut engines);
         lanes.append(&mut first);
         lanes.sort_by_key(|lane| lane.lane);
-        let mut rows = links.finish()?;
         let (mut hta_rows_kept, mut uncorrelated_host_rows) = (0, 0);
         for lane in &mut lanes {
             rows.append(&mut lane.links);

@@ -1,6 +1,6 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
-use crate::attribute::autograd::{Collectives, Functions, Stretches};
+use crate::attribute::autograd::{Collectives, FunctionCursor, Functions, Stretches};
 use crate::attribute::device_state::{BusyTime, DeviceState, DeviceStates};
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
@@ -163,8 +163,8 @@ struct LaneSweep<'a> {
     lane: LaneId,
     autograd: Autograd,
     shapes: ShapeSums,
-    /// Index of the next function that autograd's own threads evaluate; `None` for a lane that does not wait for these.
-    next_function: Option<usize>,
+    /// The next functions that autograd's own threads evaluate; `None` for a lane that does not wait for these.
+    functions: Option<FunctionCursor<'a>>,
 }
 
 /// Sweeps one lane.
@@ -211,7 +211,7 @@ pub(crate) fn sweep_lane(
         lane,
         autograd: Autograd::default(),
         shapes: ShapeSums::default(),
-        next_function: waits.then_some(0),
+        functions: waits.then(|| shared.functions.cursor()),
     };
     let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
@@ -452,11 +452,11 @@ impl LaneSweep<'_> {
     /// Returns from when to when a thread waits for autograd's threads, where it has nothing but an event that does no work itself.
     #[inline]
     fn wait(&mut self, id: NodeId, from: i64, to: i64) -> Option<(i64, i64)> {
-        let cursor = self.next_function.as_mut()?;
+        let functions = self.functions.as_mut()?;
         let node = self.tree.nodes.get(id.index())?;
         let kind = self.shared.kinds.get(node.kind.index())?;
         let is_idle = kind.is(Kind::SCOPE) || kind.is(Kind::PYTHON);
-        if is_idle { self.shared.functions.wait(cursor, from, to) } else { None }
+        if is_idle { functions.wait(from, to) } else { None }
     }
 
     /// Returns from when to when the thread with steps waits for collectives on other threads of the host.

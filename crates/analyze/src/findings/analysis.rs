@@ -6,6 +6,7 @@ use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::Role;
 use crate::findings::finding::{FindingSource, Sourced, TraceFinding};
+use crate::findings::share::sum;
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, ModuleRow, Operation, OperationPart,
@@ -117,7 +118,7 @@ impl Analysis {
             job.bind(&mut ranks);
         }
         let ranks = ranks;
-        let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
+        let sum = |value: fn(&FileFindings) -> f64| sum(ranks.iter().map(value));
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let mut stragglers = stragglers::of(&ranks);
@@ -128,7 +129,7 @@ impl Analysis {
             stragglers.finding.clone_from(&job.finding);
         }
         let (steps, step_summary) = steps(&ranks);
-        let shared_us = ranks.iter().map(FileFindings::shared_us).sum();
+        let shared_us = sum(FileFindings::shared_us);
         let module_tree = module_tree(ranks.iter().map(|file| &file.module_tree), shared_us);
         let straggler = stragglers.iter().filter_map(|found| found.finding.clone());
         let mut findings: Vec<Sourced<TraceFinding>> =

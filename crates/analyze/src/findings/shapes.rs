@@ -2,6 +2,7 @@
 
 use crate::collect::cost::Precision;
 use crate::findings::peaks::Peaks;
+use crate::findings::share::sum;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -166,10 +167,10 @@ impl Shapes {
         shapes.finish();
         let known = |row: &&ShapeRow| row.flop.is_some();
         let time = |row: &ShapeRow| row.measured_us(shapes.has_device);
-        let all = device_us.unwrap_or_else(|| shapes.rows.iter().map(time).sum());
-        let of_known: f64 = shapes.rows.iter().filter(known).map(time).sum();
+        let all = device_us.unwrap_or_else(|| sum(shapes.rows.iter().map(time)));
+        let of_known = sum(shapes.rows.iter().filter(known).map(time));
         shapes.known_share = knockout_base::stats::share(of_known, all);
-        shapes.flop = shapes.rows.iter().filter_map(|row| Some(row.flop? * row.calls as f64)).sum();
+        shapes.flop = sum(shapes.rows.iter().filter_map(|row| Some(row.flop? * row.calls as f64)));
         shapes
     }
 

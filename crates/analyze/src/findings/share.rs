@@ -14,6 +14,11 @@ pub struct TimeShare {
     pub share: f64,
 }
 
+/// Returns the sum; without values it is 0, where that of the standard library is -0.
+pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |sum, value| sum + value)
+}
+
 /// Returns named parts as shares of a whole, largest first, without empty ones.
 pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<TimeShare> {
     let mut out: Vec<TimeShare> = rows

@@ -142,6 +142,7 @@ fn the_bandwidth_is_that_of_nccl_tests() {
     assert!((row.algorithm_gb_s.unwrap() - algorithm).abs() < 1e-9);
     assert!((row.bus_gb_s.unwrap() - algorithm * 1.5).abs() < 1e-9);
     assert!(job.finding.is_none(), "nobody is late");
+    assert!(job.ranks.iter().all(|rank| rank.others_waited_us.to_bits() == 0), "0 and not -0");
 }
 
 #[test]

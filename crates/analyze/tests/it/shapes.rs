@@ -117,6 +117,13 @@ fn a_copy_from_the_host_has_no_share_of_the_peak() {
 }
 
 #[test]
+fn without_operators_of_known_work_the_sums_are_zero_and_not_negative() {
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, event("cpu_op", "aten::sort", 1, 0, 30, ""));
+    let shapes = analyse(text.as_bytes(), &Options::default()).shapes;
+    assert_eq!([shapes.flop, shapes.known_share].map(f64::to_bits), [0, 0]);
+}
+
+#[test]
 fn given_peaks_replace_those_of_the_device() {
     let mut found = analyse(planted().as_bytes(), &Options::default());
     found.shapes.set_peaks(Peaks::default().given(Some(1e13), Some(1e15)));

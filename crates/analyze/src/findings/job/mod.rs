@@ -10,6 +10,7 @@ use crate::findings::FileFindings;
 use crate::findings::bound::Limit;
 use crate::findings::collective::CollectiveKind;
 use crate::findings::finding::{FindingSource, TraceFinding};
+use crate::findings::share::sum;
 use knockout_base::stats::{median, share, us};
 use matching::Matched;
 use serde::Serialize;
@@ -212,7 +213,7 @@ impl Job {
             missing_ranks: missing(files),
             collectives: timed.len(),
             unmatched_events: unmatched + dropped as u64,
-            transfer_us: timed.iter().map(|found| us(found.transfer())).sum(),
+            transfer_us: sum(timed.iter().map(|found| us(found.transfer()))),
             operations: operations(&timed),
             longest: longest(&timed, files.len(), first),
             steps: steps(files, &timed, &corrections),
@@ -329,7 +330,7 @@ fn mean_wait<'a>(late: impl Iterator<Item = &'a Timed<'a>>) -> f64 {
     let mean = |(others, list): (usize, Vec<&Timed<'_>>)| {
         us(waits_once(list.into_iter()).iter().map(|(_, nanos)| nanos).sum()) / others as f64
     };
-    by_size.into_iter().map(mean).sum()
+    sum(by_size.into_iter().map(mean))
 }
 
 /// First and last event of the job on the common clock.
