@@ -198,7 +198,7 @@ fn an_experiment_compares_numbers_of_ranks() {
     assert!(home.exists("e/dango-full-2-ranks/profile.json") && !home.exists("e/rounds"));
     // A time that no round fits into.
     home.fails(
-        &format!("{experiment} --ranks 1,2 --max-time 0.1 --out f"),
+        &format!("{experiment} --ranks 1,2 --max-time 0.000001 --out f"),
         2,
         &["not one round was finished"],
     );
