@@ -168,7 +168,9 @@ mod tests {
 
     fn of(stretches: &[(i64, i64)]) -> Stretches {
         let mut packed = Stretches::default();
-        stretches.iter().for_each(|&(from, to)| packed.add(from, to));
+        for &(from, to) in stretches {
+            packed.add(from, to);
+        }
         packed
     }
 
