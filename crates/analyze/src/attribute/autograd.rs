@@ -112,11 +112,12 @@ impl Functions {
         if engines.clone().any(|engine| engine.is_full) {
             return Self::default();
         }
+        let bytes = engines.clone().map(|engine| engine.bytes.len()).sum();
         let mut lanes: Vec<StretchIter<'_>> = engines.map(Stretches::iter).collect();
         let firsts =
             lanes.iter_mut().enumerate().filter_map(|(lane, rest)| Some(Reverse((rest.next()?, lane))));
         let mut heads: BinaryHeap<Reverse<((i64, i64), usize)>> = firsts.collect();
-        let mut merged = Stretches::default();
+        let mut merged = Stretches { bytes: Vec::with_capacity(bytes), ..Stretches::default() };
         while let Some(Reverse(((from, to), lane))) = heads.pop() {
             merged.push(from, to);
             let next = lanes.get_mut(lane).and_then(Iterator::next);
@@ -167,7 +168,9 @@ mod tests {
 
     fn of(stretches: &[(i64, i64)]) -> Stretches {
         let mut packed = Stretches::default();
-        stretches.iter().for_each(|&(from, to)| packed.add(from, to));
+        for &(from, to) in stretches {
+            packed.add(from, to);
+        }
         packed
     }
 

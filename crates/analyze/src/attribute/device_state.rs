@@ -115,6 +115,8 @@ impl DeviceStates {
             heads.extend(unpack(input, last).map(|stretch| Reverse((stretch, lane))));
         }
         let mut merged = Self::default();
+        // About as many bytes as the lanes have together; growing would leave gaps in the heap.
+        merged.packed.bytes.reserve(lanes.iter().map(Vec::len).sum());
         // Ends of what runs, by state, and the instant up to which states are known.
         let (mut until, mut now) = ([i64::MIN; 4], i64::MIN);
         while let Some(Reverse((stretch, lane))) = heads.pop() {

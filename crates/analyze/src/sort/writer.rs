@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 /// Records a buffer holds before it is sorted: small enough to sort in cache, large enough that a million
 /// events make few segments.
-const BUFFER_RECORDS: usize = 1 << 15;
+const BUFFER_RECORDS: usize = 1 << 14;
 
 /// The input of a sort.
 #[derive(Debug)]

@@ -159,7 +159,7 @@ impl<'a> Importer<'a> {
         };
         let derived: Vec<String> =
             all.iter().filter(|name| is_derived(name)).map(|&name| name.to_owned()).collect();
-        let is_told_by_names = all.iter().all(|name| is_derived(&name) == is_known_interaction_source(name));
+        let is_told_by_names = all.iter().all(|name| is_derived(name) == is_known_interaction_source(name));
         Ok((!is_told_by_names).then_some(derived))
     }
 
