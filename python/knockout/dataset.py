@@ -214,15 +214,17 @@ class Dataset(Reported):
         test: float = 0.1,
         seed: int = 0,
         subset: int = 0,
+        train_subset: int = 0,
         fold: str = "",
         file: str | PathLike[str] = "",
     ) -> Split:
         """Splits the samples as the keys `split.*` of a run do: the same arguments always give the same rows.
 
-        `scheme` is `random`, `pair-disjoint` or `gene-disjoint`; `fold`, such as `"0/5"`, replaces `val` and `test`; `file` is a split file of
-        `knockout data split`.
+        `scheme` is `random`, `pair-disjoint` or `gene-disjoint`; `fold`, such as `"0/5"`, replaces `val` and `test`; `subset` shrinks all
+        parts, `train_subset` the training part; `file` is a split file of `knockout data split`.
         """
-        split = self._dataset.split(split_text(scheme, val=val, test=test, seed=seed, subset=subset, fold=fold, file=fspath(file)))
+        sizes = {"val": val, "test": test, "subset": subset, "train_subset": train_subset}
+        split = self._dataset.split(split_text(scheme, **sizes, seed=seed, fold=fold, file=fspath(file)))
         return Split({part: split.rows(part) for part in PARTS}, split.scheme)
 
     def summary(self) -> Report:

@@ -68,6 +68,12 @@ def test_splits_are_disjoint_and_whole(dataset: knockout.Dataset, scheme: str) -
     assert split.scheme == scheme
 
 
+def test_a_training_subset_leaves_the_other_parts_whole(dataset: knockout.Dataset) -> None:
+    whole, part = dataset.split(), dataset.split(train_subset=100)
+    assert len(part.train) == 100 and set(part.train) < set(whole.train)
+    assert numpy.array_equal(part.val, whole.val) and numpy.array_equal(part.test, whole.test)
+
+
 def test_a_closed_dataset_raises(tiny: str) -> None:
     dataset = knockout.Dataset(tiny)
     loader = knockout.Loader(dataset)
