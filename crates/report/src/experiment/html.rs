@@ -1,14 +1,14 @@
-//! An experiment as an HTML page: findings, decisions, every cell, the parts of a step, switches, and the recorded run of each model.
+//! An experiment as an HTML page: the answer and a picture, findings, decisions, every cell, the parts of a step, switches, and the recorded run of each model.
 
 use super::{
     MODELS_NOTE, RANKS_NOTE, cell_table, component_table, decision_table, difference, effect,
     has_model_table, model_table, own_batches_line, part_table, rank_table, ranks_line, ratio_table, seconds,
     subtitle, switch_table,
 };
-use crate::page::{Bar, BarSegment, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
+use crate::page::{Bar, BarSegment, Column, Medium, Page, Section, Table, TableCell, colour};
 use crate::run::{conditions_section, run_sections};
 use crate::sentence::{estimate, experiment_warning, headline, insight, next_step};
-use crate::units::{count, percent, rate, three, time, two};
+use crate::units::{count, percent, time, two};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::experiment::{Breakdown, Component, Decomposition, Experiment, ModelAblation};
 use knockout_base::stats::Estimate;
@@ -25,6 +25,8 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         sections.push(parts.into_iter().fold(section, Section::with));
     }
     sections.extend([
+        Section::new("findings", "Findings")
+            .with(experiment.findings.iter().map(insight).collect::<Vec<_>>()),
         Section::new("decisions", "Decisions").with(decision_table(experiment).id("decision-table")),
         Section::new("next", "Next steps")
             .with(experiment.next_steps.iter().map(next_step).collect::<Vec<_>>()),
@@ -54,8 +56,7 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         subtitle: subtitle(experiment),
         made_by: "knockout experiment".to_owned(),
         footnote: "All cells took the same batches, interleaved; intervals are over rounds.".to_owned(),
-        facts: facts(experiment),
-        findings: [headline(experiment)].into_iter().chain(experiment.findings.iter().map(insight)).collect(),
+        findings: vec![headline(experiment)],
         warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
         sections,
         ..Page::default()
@@ -92,23 +93,6 @@ fn step_picture(experiment: &Experiment) -> Table {
         });
         own.into_iter().chain(shares).collect::<Vec<_>>()
     }))
-}
-
-fn facts(experiment: &Experiment) -> Vec<Fact> {
-    let mut facts = vec![
-        Fact::new("models", experiment.models.join(", ")),
-        Fact::new("cells", count(experiment.cells.len())),
-        Fact::new("rounds", count(experiment.plan.rounds)),
-    ];
-    let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
-    facts.extend(full.map(|cell| {
-        let name = if experiment.worlds.len() > 1 { &cell.name } else { &cell.model };
-        Fact::new(format!("samples per second, {name}"), rate(cell.samples_per_s.median))
-    }));
-    facts.extend(experiment.recording.iter().map(|cost| {
-        Fact::new(format!("times a step with recording, {}", cost.model), estimate(&cost.ratio, three))
-    }));
-    facts
 }
 
 /// The parts of every model's step as stacked bars, estimated in two ways.

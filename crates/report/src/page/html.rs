@@ -132,9 +132,14 @@ fn contents(out: &mut String, sections: &[&Section]) {
         return;
     }
     out.push_str("<nav class=\"contents\" aria-label=\"contents\">");
+    let mut listed = Vec::new();
     for section in sections {
-        // Titles hold details behind a mark.
+        // Titles hold details behind a mark; of those that differ in nothing else, the first is listed.
         let title = section.title.split([':', ',', '(']).next().unwrap_or_default().trim();
+        if listed.contains(&title) {
+            continue;
+        }
+        listed.push(title);
         write!(out, "<a href=\"#{}\">{}</a>", escape(&section.id), escape(title)).ok();
     }
     out.push_str("</nav>\n");
