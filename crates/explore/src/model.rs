@@ -40,7 +40,7 @@ pub(crate) struct Opened {
     trained_orders: BTreeSet<usize>,
     accuracy: OnceLock<Result<Vec<RegimeAccuracy>, String>>,
     test: OnceLock<Result<Vec<TestRecord>, String>>,
-    hits: OnceLock<Result<HitList, String>>,
+    hits: OnceLock<Result<RankedHits, String>>,
 }
 
 /// The scorer of a run.
@@ -59,7 +59,7 @@ pub(crate) struct Model(Scored);
 
 /// The lowest and highest predictions of sets without a score.
 #[derive(Debug, Clone)]
-pub(crate) struct HitList {
+pub(crate) struct RankedHits {
     /// Description of the candidates.
     pub(crate) what: String,
     /// Genes of a set.
@@ -249,12 +249,12 @@ impl Model {
     }
 
     /// Returns the strongest predictions of sets that have no score.
-    pub(crate) fn hits(&self) -> &Result<HitList, String> {
+    pub(crate) fn hits(&self) -> &Result<RankedHits, String> {
         self.opened().hits.get_or_init(|| self.find_hits().map_err(|error| error.to_string()))
     }
 
     /// Tries all pairs of trained genes, or all triples of a query pair and a trained gene.
-    fn find_hits(&self) -> Result<HitList> {
+    fn find_hits(&self) -> Result<RankedHits> {
         let (Some(run), Some(trained)) = (self.run(), &self.opened().trained) else {
             return Err(Error::request("a dataset alone has no predictions; train a run on it"));
         };
@@ -337,7 +337,7 @@ impl Model {
         let genes =
             (0..).zip(is_candidate).filter_map(|(gene, is_candidate)| is_candidate.then_some(gene)).collect();
         let (lowest, highest) = (distinct(extremes.bottom()), distinct(extremes.top()));
-        Ok(HitList { what, order, lowest, highest, genes })
+        Ok(RankedHits { what, order, lowest, highest, genes })
     }
 }
 

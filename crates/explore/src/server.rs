@@ -7,7 +7,7 @@
 use crate::explorer::Explorer;
 use crate::query::Query;
 use crate::random;
-use crate::view::{self, Answer, Reply};
+use crate::view::{self, HttpAnswer, Reply};
 use knockout_base::error::{Error, Result};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -131,7 +131,7 @@ impl Server {
     }
 
     /// Answers the head of a request; whether the client wants only the head of the answer.
-    fn answer(&self, head: &[u8], explorer: &Explorer) -> (Answer, bool) {
+    fn answer(&self, head: &[u8], explorer: &Explorer) -> (HttpAnswer, bool) {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let is_whole = request.parse(head).is_ok_and(|status| status.is_complete());
@@ -207,7 +207,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn answer(self) -> Answer {
+    fn answer(self) -> HttpAnswer {
         let (status, text) = match self {
             Self::Malformed => (400, "not a request that is understood"),
             Self::TooLarge => (431, "the request is too large"),
@@ -219,7 +219,7 @@ impl Refusal {
             }
             Self::Internal => (500, "this page failed; please report it with its address"),
         };
-        Answer { status, ..Answer::text(format!("{text}\n")) }
+        HttpAnswer { status, ..HttpAnswer::text(format!("{text}\n")) }
     }
 }
 
@@ -248,8 +248,8 @@ fn read_head(stream: &mut TcpStream) -> Result<Option<Vec<u8>>, Refusal> {
     Ok(Some(head))
 }
 
-fn write(stream: &mut TcpStream, answer: &Answer, is_head: bool) -> io::Result<()> {
-    let Answer { status, reply, nonce } = answer;
+fn write(stream: &mut TcpStream, answer: &HttpAnswer, is_head: bool) -> io::Result<()> {
+    let HttpAnswer { status, reply, nonce } = answer;
     let reason = match status {
         200 => "OK",
         302 => "Found",

@@ -17,7 +17,7 @@ const NONCE_BYTES: usize = 12;
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     /// Status of HTTP.
     pub(crate) status: u16,
     /// The content.
@@ -44,7 +44,7 @@ pub(crate) enum Reply {
 const VIEWS: [(&str, &str); 5] =
     [("Gene", "gene"), ("Set", "set"), ("Hits", "hits"), ("Runs", "runs"), ("Traces", "traces")];
 
-impl Answer {
+impl HttpAnswer {
     /// Returns plain text.
     pub(crate) fn text(text: String) -> Self {
         Self { status: 200, reply: Reply::Text(text), nonce: String::new() }
@@ -169,7 +169,7 @@ impl Problem {
     }
 
     /// Returns the page of the problem.
-    pub(crate) fn answer(&self, view: &str, of: &str) -> Answer {
+    pub(crate) fn answer(&self, view: &str, of: &str) -> HttpAnswer {
         let page = Page {
             title: if self.status == 404 { "Not found" } else { "This page cannot be shown" }.to_owned(),
             made_by: "knockout explore".to_owned(),
@@ -180,12 +180,12 @@ impl Problem {
             },
             ..Page::default()
         };
-        Answer { status: self.status, ..Answer::page(&page, view, of) }
+        HttpAnswer { status: self.status, ..HttpAnswer::page(&page, view, of) }
     }
 
     /// Returns the problem as text, for documents and tables.
-    pub(crate) fn plain(&self) -> Answer {
-        Answer { status: self.status, ..Answer::text(format!("{}\n", self.message)) }
+    pub(crate) fn plain(&self) -> HttpAnswer {
+        HttpAnswer { status: self.status, ..HttpAnswer::text(format!("{}\n", self.message)) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One gene: its measured interactions, predicted partners and neighbourhood.
 
-use super::answer::{Answer, CsvCell, Problem};
+use super::answer::{CsvCell, HttpAnswer, Problem};
 use super::partners::{Partner, Partners, neighbours};
 use super::shared::{FITTED, Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
 use crate::explorer::Explorer;
@@ -414,7 +414,7 @@ struct Suggestion<'a> {
 }
 
 /// Returns genes whose names begin with a text, then those that contain it.
-pub(super) fn suggestions(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn suggestions(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let shown = Shown::of(explorer, query)?;
     let wanted = query.get("q").split([',', ' ']).next_back().unwrap_or_default().to_uppercase();
     let begins = |name: &str| name.to_uppercase().starts_with(&wanted);
@@ -434,7 +434,7 @@ pub(super) fn suggestions(explorer: &Explorer, query: &Query) -> Result<Answer, 
         .into_iter()
         .map(|gene| Suggestion { name: gene.name(), systematic: &gene.systematic })
         .collect();
-    Ok(Answer::json(&suggestions))
+    Ok(HttpAnswer::json(&suggestions))
 }
 
 /// Document of a gene.
@@ -450,11 +450,11 @@ struct PartnersDocument<'a> {
     partners: Vec<&'a Partner>,
 }
 
-pub(super) fn document(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn document(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let shown = Shown::of(explorer, query)?;
     let gene = shown.gene(query.get("name"))?;
     let partners = Partners::of(&shown, gene, query)?;
-    Ok(Answer::json(&PartnersDocument {
+    Ok(HttpAnswer::json(&PartnersDocument {
         schema: 1,
         of: shown.label(),
         gene: GeneDocument::of(shown.model.dataset(), GeneId(gene))?,
@@ -464,7 +464,7 @@ pub(super) fn document(explorer: &Explorer, query: &Query) -> Result<Answer, Pro
     }))
 }
 
-pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let shown = Shown::of(explorer, query)?;
     let gene = shown.gene(query.get("name"))?;
     let partners = Partners::of(&shown, gene, query)?;
@@ -501,10 +501,10 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
         "linkage",
         "part",
     ];
-    Ok(Answer::csv("partners", &columns, rows))
+    Ok(HttpAnswer::csv("partners", &columns, rows))
 }
 
-pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let shown = Shown::of(explorer, query)?;
     let gene = shown.gene(query.get("name"))?;
     let samples = &shown.model.dataset().samples;
@@ -520,5 +520,5 @@ pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<Answer,
                 shown.model.part(row).map_or("none", Part::name).into(),
             ]
         });
-    Ok(Answer::csv("measured", &["genes", "names", "score", "prediction", "p_value", "part"], rows))
+    Ok(HttpAnswer::csv("measured", &["genes", "names", "score", "prediction", "p_value", "part"], rows))
 }

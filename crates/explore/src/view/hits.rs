@@ -1,9 +1,9 @@
 //! The strongest predictions of sets without a score, and how many of them may be false.
 
-use super::answer::{Answer, CsvCell, Problem};
+use super::answer::{CsvCell, HttpAnswer, Problem};
 use super::shared::{Shown, accuracy_sentence, empty_page, interval, or_dash, score, source_field};
 use crate::explorer::Explorer;
-use crate::model::{HITS, HitList, Model};
+use crate::model::{HITS, Model, RankedHits};
 use crate::query::{Query, address};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Part, Regime};
@@ -99,7 +99,7 @@ impl Choices {
         ordered
     }
 
-    fn hits<'h>(&self, hits: &'h HitList) -> &'h [Hit] {
+    fn hits<'h>(&self, hits: &'h RankedHits) -> &'h [Hit] {
         match self.sign {
             HitSign::Negative => &hits.lowest,
             HitSign::Positive => &hits.highest,
@@ -308,7 +308,7 @@ fn rows(shown: &Shown, hits: &[Hit], records: &[TestRecord], choices: &Choices) 
 }
 
 /// Returns the terms that the genes of the strongest hits have in common; `None` without annotations.
-fn terms(shown: &Shown, hits: &HitList, choices: &Choices) -> Option<Section> {
+fn terms(shown: &Shown, hits: &RankedHits, choices: &Choices) -> Option<Section> {
     let tested = found_terms(shown, hits, choices)?;
     let section = enrichment_section(choices.list(), &tested);
     Some(section.with(format!(
@@ -317,14 +317,14 @@ fn terms(shown: &Shown, hits: &HitList, choices: &Choices) -> Option<Section> {
     )))
 }
 
-fn found_terms(shown: &Shown, hits: &HitList, choices: &Choices) -> Option<Enrichment> {
+fn found_terms(shown: &Shown, hits: &RankedHits, choices: &Choices) -> Option<Enrichment> {
     let all = choices.hits(hits);
     enrichment(&shown.model.dataset().cell, &hits.genes, &all[..all.len().min(choices.tested)])
 }
 
 fn list(
     shown: &Shown,
-    hits: &HitList,
+    hits: &RankedHits,
     records: &[TestRecord],
     choices: &Choices,
 ) -> Result<Section, Problem> {
@@ -412,25 +412,25 @@ impl Listed {
         self,
         kind: (&str, &'static str),
         write: impl FnOnce(&str, &[FileList<'_>]) -> Result<Vec<u8>, Problem>,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<HttpAnswer, Problem> {
         let hits: Vec<HitDocument> = self.rows.into_iter().map(|row| row.document).collect();
         let list = FileList { name: self.choices.list(), hits: &hits, enrichment: self.enrichment.as_ref() };
         let bytes = write(self.shown.label(), &[list])?;
-        Ok(Answer::file(format!("hits.{}", kind.0), kind.1, bytes))
+        Ok(HttpAnswer::file(format!("hits.{}", kind.0), kind.1, bytes))
     }
 }
 
-pub(super) fn xlsx(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn xlsx(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     const KIND: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
     Listed::of(explorer, query)?.file(("xlsx", KIND), |_, lists| Ok(hits_workbook(lists)?))
 }
 
-pub(super) fn cytoscape(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn cytoscape(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let write = |name: &str, lists: &[FileList<'_>]| Ok(hits_network(name, lists).into_bytes());
     Listed::of(explorer, query)?.file(("cyjs", "application/json"), write)
 }
 
-pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem> {
+pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let rows = Listed::of(explorer, query)?.rows;
     let rows = rows.into_iter().map(|row| -> [CsvCell; 9] {
         let hit = row.document;
@@ -449,5 +449,5 @@ pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<Answer, Problem>
     });
     let columns =
         ["genes", "names", "prediction", "sd", "false_share", "false_low", "false_high", "regime", "linkage"];
-    Ok(Answer::csv("hits", &columns, rows))
+    Ok(HttpAnswer::csv("hits", &columns, rows))
 }

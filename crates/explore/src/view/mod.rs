@@ -10,13 +10,13 @@ mod set;
 mod shared;
 mod traces;
 
-pub(crate) use answer::{Answer, Reply};
+pub(crate) use answer::{HttpAnswer, Reply};
 
 use crate::explorer::Explorer;
 use crate::query::Query;
 
 /// Answers an address: the path behind the token, and the query.
-pub(crate) fn answer(explorer: &Explorer, path: &str, query: &Query) -> Answer {
+pub(crate) fn answer(explorer: &Explorer, path: &str, query: &Query) -> HttpAnswer {
     let of = query.get("of");
     let page = match path {
         "" => Ok(home::page(explorer)),
@@ -48,7 +48,7 @@ pub(crate) fn answer(explorer: &Explorer, path: &str, query: &Query) -> Answer {
         path => path,
     };
     match page {
-        Ok(page) => Answer::page(&page, view, of),
+        Ok(page) => HttpAnswer::page(&page, view, of),
         Err(problem) => problem.answer(view, of),
     }
 }

@@ -1,6 +1,6 @@
 //! Runs side by side, their curves over each other, one run, and two compared.
 
-use super::answer::{Answer, Problem};
+use super::answer::{HttpAnswer, Problem};
 use super::shared::{MADE_BY, Shown, empty_page};
 use crate::catalog::{Source, SourceKind};
 use crate::explorer::Explorer;
@@ -80,8 +80,8 @@ impl RunsDocument {
     }
 }
 
-pub(super) fn document(explorer: &Explorer) -> Result<Answer, Problem> {
-    Ok(Answer::json(&RunsDocument::of(explorer, &explorer.catalog.runs()?)))
+pub(super) fn document(explorer: &Explorer) -> Result<HttpAnswer, Problem> {
+    Ok(HttpAnswer::json(&RunsDocument::of(explorer, &explorer.catalog.runs()?)))
 }
 
 pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> {
