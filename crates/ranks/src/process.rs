@@ -50,7 +50,7 @@ struct Children(Mutex<Vec<StartedRank>>);
 #[derive(Debug)]
 struct StartedRank {
     process: Child,
-    /// Whether its end was seen.
+    /// Whether its end was seen or requested.
     has_ended: bool,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn send(port: u16, request: &[u8]) -> Answer {
     stream.write_all(request).unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
-    // Workbooks are no text.
+    // Workbooks are not text.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
