@@ -1,6 +1,7 @@
 //! The warnings about one file.
 
 use crate::attribute::FileSums;
+use crate::attribute::lane::LaneResult;
 use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
 use crate::findings::{FileFindings, StepFindings};
 use knockout_trace::{CONVERTED, Document};
@@ -17,10 +18,7 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
             (Counted::UnmatchedBeginEnd, file.unmatched),
             (Counted::Overlaps, findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum()),
             (Counted::StacksShortened, file.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
-            (
-                Counted::BackwardLeftOut,
-                file.lanes.iter().filter(|lane| lane.autograd.is_left_out()).count() as u64,
-            ),
+            (Counted::BackwardLeftOut, lanes_without_backward(file, findings)),
             (Counted::RecordsDropped, dropped.unwrap_or(0)),
         ],
     );
@@ -31,6 +29,12 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
     let cut = findings.steps.iter().filter(|step| step.is_cut);
     out.extend(cut.map(|step| TraceWarning::StepCut(step.name.clone(), outside_us(file, step))));
     out
+}
+
+/// Counts the lanes with too many operators for a backward pass by module; none where there are no modules.
+fn lanes_without_backward(file: &FileSums<'_>, findings: &FileFindings) -> u64 {
+    let is_left_out = |lane: &&LaneResult| !findings.module_tree.is_empty() && lane.autograd.is_left_out();
+    file.lanes.iter().filter(is_left_out).count() as u64
 }
 
 /// Returns the time of a step's operators outside any phase.

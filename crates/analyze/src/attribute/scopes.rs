@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lane_with_too_many_operators_has_no_backward_pass_and_says_so() {
+    fn a_lane_with_too_many_operators_has_no_backward_pass_and_is_counted() {
         let of = |operators: usize| {
             let mut autograd = Autograd::default();
             (0..operators as u32).for_each(|sequence| autograd.operator(sequence, None));
