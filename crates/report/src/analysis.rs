@@ -80,7 +80,7 @@ fn page(analysis: &Analysis, medium: Medium) -> Page {
     }
     sections.extend(operations(analysis));
     sections.extend(python(analysis));
-    sections.extend(analysis.ranks.iter().filter_map(|file| device(analysis, file)));
+    sections.extend(job::detailed(analysis).into_iter().filter_map(|file| device(analysis, file)));
     sections.extend(stragglers(analysis));
     sections.push(lanes(analysis));
     sections.extend(memory(analysis));
@@ -97,7 +97,7 @@ fn page(analysis: &Analysis, medium: Medium) -> Page {
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
-        figures: job::arrivals(analysis).into_iter().chain(shapes::roofline(analysis)).collect(),
+        picture: job::arrivals(analysis),
         ..Page::default()
     }
 }
@@ -297,18 +297,18 @@ fn steps(analysis: &Analysis) -> Option<Section> {
     if left > 0 {
         section = section.with(format!("and {left} shorter ones"));
     }
-    for step in longest.iter().filter(|step| step.is_cut) {
-        section = section.with(format!(
-            "cut: annotations of {} were cut by the start or end of the recording, so its time by phase is incomplete",
-            step.name
-        ));
+    if longest.iter().any(|step| step.is_cut) {
+        section = section.with(
+            "cut: the recording began or ended inside of annotations of the step, so its phases are incomplete; the warning has the time",
+        );
     }
     Some(section)
 }
 
 fn critical(analysis: &Analysis) -> Option<Section> {
     let path = analysis.critical_path.as_ref()?;
-    let title = format!("Critical path of the slowest step, {} ({})", path.step, time(path.us));
+    let of = path.rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
+    let title = format!("Critical path of the slowest step, {}{of} ({})", path.step, time(path.us));
     let longest = share_table(&path.operations, |_| "var(--accent)".to_owned())
         .titled("Its longest parts")
         .limited(8, 10);
@@ -369,7 +369,7 @@ fn python(analysis: &Analysis) -> Option<Section> {
             [
                 TableCell::from(&row.name[..]),
                 time_cell(row.us),
-                percent_cell(row.share),
+                row.share_of_awake.map_or_else(dash, percent_cell),
                 time_cell(row.python_us),
                 count_cell(row.count),
             ]
@@ -477,6 +477,7 @@ fn stragglers(analysis: &Analysis) -> Option<Section> {
         Column::number("slowest by more than 1 %, steps"),
     ])
     .id("rank-table")
+    .limited(4 * TOP, 2 * TOP)
     .with_rows(stragglers.ranks.iter().map(|row| {
         [
             row.rank.map_or_else(dash, |rank| TableCell::number(rank.to_string(), rank as f64)),
@@ -498,7 +499,7 @@ fn stragglers(analysis: &Analysis) -> Option<Section> {
                 time_cell(row.spread_us),
             ]
         }));
-    let section = Section::new("ranks", "Ranks").with(ranks);
+    let section = Section::new("ranks", "Ranks").note(job::with_detailed(analysis, "")).with(ranks);
     Some(if steps.is_empty() { section } else { section.with(steps) })
 }
 
@@ -529,7 +530,7 @@ fn lanes(analysis: &Analysis) -> Section {
     Section::new("lanes", "Threads and streams").with(table)
 }
 
-fn memory(analysis: &Analysis) -> Option<Section> {
+fn memory(analysis: &Analysis) -> Vec<Section> {
     let columns = ["events", "most allocated", "most reserved", "net"].map(Column::number);
     let table = Table::new([Column::text("device (type:id)")].into_iter().chain(columns)).with_rows(
         analysis.memory.iter().map(|row| {
@@ -542,12 +543,13 @@ fn memory(analysis: &Analysis) -> Option<Section> {
             ]
         }),
     );
-    let section = (!table.is_empty()).then(|| Section::new("memory", "Memory").with(table))?;
-    let curves = analysis.memory.iter().filter(|row| row.timeline.len() > 1);
-    Some(curves.enumerate().fold(section, |section, (index, row)| {
+    let table = (!table.is_empty()).then(|| Section::new("memory", "Memory").with(table));
+    let curves = analysis.memory.iter().filter(|row| row.timeline.len() > 1).enumerate();
+    let curves = curves.map(|(index, row)| {
         let points = row.timeline.iter().map(|point| (point.at_us, point.allocated, None));
-        section
-            .with(format!("Allocated on device {}", row.device))
+        Section::new(format!("memory-of-{index}"), format!("Memory allocated on device {}", row.device))
             .with(picture::memory(format!("memory-{index}"), points))
-    }))
+            .only(Medium::Html)
+    });
+    table.into_iter().chain(curves).collect()
 }

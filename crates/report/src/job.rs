@@ -1,9 +1,12 @@
 //! The ranks of a job on a page: who arrives last, who waits, and how fast the collectives are.
 
 use crate::page::{Chart, Column, HeatMap, Plot, Section, Series, Table, TableCell};
-use crate::sentence::job_notes;
+use crate::sentence::{MOST_APART, cause_of, job_notes};
 use crate::units::{bytes, count, time};
-use knockout_analyze::{Analysis, CollectiveKind, CollectiveSummary, Job, JobRank};
+use knockout_analyze::{
+    Analysis, CollectiveKind, CollectiveSummary, FileFindings, FindingSource, Job, JobRank, TraceFinding,
+};
+use std::borrow::Cow;
 
 /// Rows of long tables in text and in HTML before it is expanded.
 const TEXT_ROWS: usize = 12;
@@ -39,6 +42,54 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
     Some(if notes.is_empty() { section } else { section.with(notes) })
 }
 
+/// Returns the ranks whose timelines, stacks and device figures are shown: all of a small job; of a large one the rank that the finding
+/// names, and the first rank with each cause.
+pub(crate) fn detailed(analysis: &Analysis) -> Vec<&FileFindings> {
+    if analysis.ranks.len() <= MOST_APART {
+        return analysis.ranks.iter().collect();
+    }
+    let named: Vec<&FindingSource> = analysis
+        .findings
+        .iter()
+        .filter_map(|found| match &found.what {
+            TraceFinding::LastToArrive { source, .. } | TraceFinding::Straggler { source, .. } => {
+                Some(source)
+            }
+            _ => None,
+        })
+        .collect();
+    let is_named = |file: &FileFindings| named.contains(&&FindingSource::of(file.rank, &file.file));
+    let mut causes: Vec<String> = Vec::new();
+    let mut is_first = |file: &FileFindings| {
+        let cause = cause_of(file);
+        let is_new = !causes.contains(&cause);
+        if is_new {
+            causes.push(cause);
+        }
+        is_new
+    };
+    let shown = analysis.ranks.iter().filter(|file| is_first(file) | is_named(file));
+    shown.take(MOST_APART).collect()
+}
+
+/// Adds to a note which ranks are shown, where some are not.
+pub(crate) fn with_detailed<'n>(analysis: &Analysis, note: &'n str) -> Cow<'n, str> {
+    let shown = detailed(analysis);
+    if shown.len() == analysis.ranks.len() {
+        return Cow::Borrowed(note);
+    }
+    let names: Vec<String> = shown
+        .iter()
+        .map(|file| file.rank.map_or_else(|| file.file.clone(), |rank| rank.to_string()))
+        .collect();
+    let space = if note.is_empty() { "" } else { " " };
+    Cow::Owned(format!(
+        "{note}{space}Timelines, stacks and device figures are shown of rank {}: the first rank with each cause, and the rank that the \
+         others wait for. `knockout trace analyze FILE` shows those of another rank.",
+        names.join(", ")
+    ))
+}
+
 fn rank_name(row: &JobRank, index: usize) -> String {
     row.rank.map_or_else(|| format!("file {}", index + 1), |rank| format!("rank {rank}"))
 }
@@ -46,7 +97,12 @@ fn rank_name(row: &JobRank, index: usize) -> String {
 fn ranks(job: &Job) -> Table {
     let columns = ["last in", "waits", "others wait for it", "clock ahead by", "spread"];
     let columns = [Column::text("rank")].into_iter().chain(columns.map(Column::number));
-    let rows = job.ranks.iter().enumerate().map(|(index, row)| {
+    let mut ranks: Vec<(usize, &JobRank)> = job.ranks.iter().enumerate().collect();
+    if ranks.len() > MOST_APART {
+        // The first rows answer the question; the sort is stable.
+        ranks.sort_by_key(|(_, row)| std::cmp::Reverse(row.last_in));
+    }
+    let rows = ranks.into_iter().map(|(index, row)| {
         let clock = |value: fn(&knockout_analyze::ClockOffset) -> f64| {
             row.clock
                 .as_ref()
@@ -61,7 +117,7 @@ fn ranks(job: &Job) -> Table {
             clock(|clock| clock.spread_us),
         ]
     });
-    Table::new(columns).id("job-ranks").limited(4 * TEXT_ROWS, HTML_ROWS).with_rows(rows)
+    Table::new(columns).id("job-ranks").limited(TEXT_ROWS, HTML_ROWS).with_rows(rows)
 }
 
 fn operation_name(kind: CollectiveKind) -> &'static str {

@@ -28,13 +28,13 @@ pub fn logs_text(logs: &Logs) -> String {
 /// How many times as fast the second log trains, with the conditions that differ.
 fn ratio_sentence(ratio: &LogRatio) -> String {
     let bounds = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!(" (stretches from {low:.2} to {high:.2})"),
+        (Some(low), Some(high)) => format!(" (stretches from {} to {})", factor(low), factor(high)),
         _ => String::new(),
     };
     let mut text = format!(
-        "{} makes {:.2} times as many steps per second as {}{bounds}: {} against {}.",
+        "{} makes {} times as many steps per second as {}{bounds}: {} against {}.",
         ratio.b,
-        ratio.ratio,
+        factor(ratio.ratio),
         ratio.a,
         with_unit(ratio.b_it_per_s),
         with_unit(ratio.a_it_per_s)
@@ -55,6 +55,13 @@ fn ratio_sentence(ratio: &LogRatio) -> String {
         text.push_str(&sentence);
     }
     text
+}
+
+/// Formats a ratio with at least two digits that are not zero.
+fn factor(ratio: f64) -> String {
+    let digits =
+        if ratio > 0.0 && ratio < 0.1 { (1.0 - ratio.log10().floor()).min(12.0) as usize } else { 2 };
+    format!("{ratio:.digits$}")
 }
 
 /// Formats a rate as progress bars do: in seconds per iteration below one iteration per second.
@@ -107,13 +114,15 @@ fn printed(row: &LogRow) -> String {
         FiguresKind::Smoothed => "smoothed",
         FiguresKind::TimePerStep => "time per step",
     };
+    let is_inverse = figures.seconds_per_iteration == figures.count;
+    let text = if is_inverse { with_unit } else { rate };
     let range = match (figures.low, figures.high) {
-        (Some(low), Some(high)) if low < high => format!(": {} to {}", rate(low), rate(high)),
-        (Some(only), _) => format!(": {}", rate(only)),
+        (Some(low), Some(high)) if low < high => format!(": {} to {}", text(low), text(high)),
+        (Some(only), _) => format!(": {}", text(only)),
         _ => String::new(),
     };
     let inverse = match figures.seconds_per_iteration {
-        0 => String::new(),
+        some if some == 0 || is_inverse => String::new(),
         some => format!(", {some} as s/it"),
     };
     format!("{}{range}, {kind}{inverse}", figures.count)
@@ -192,4 +201,17 @@ fn rate(value: f64) -> String {
 
 fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::factor;
+
+    #[test]
+    fn a_small_ratio_keeps_two_digits() {
+        assert_eq!(
+            [12.5, 0.5, 0.099, 0.006_67, 0.0].map(factor),
+            ["12.50", "0.50", "0.099", "0.0067", "0.00"]
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! Data of the interactive pictures, cut to a bounded size: timelines come in intervals, stacks and steps are cut to the largest.
 
+use crate::job;
 use crate::page::{Interactive, Medium, Section, colour};
 use knockout_analyze::{Analysis, Category, FileFindings, LaneStacks, StackNode, TimeShare};
 use serde_json::{Value, json};
@@ -119,24 +120,26 @@ fn label(analysis: &Analysis, file: &FileFindings, lane: &str) -> String {
 /// Returns the section of the timeline.
 pub(crate) fn timeline(analysis: &Analysis) -> Option<Section> {
     let categories = Categories::of(analysis);
-    let room = (MAX_LANES / analysis.ranks.len().max(1)).max(1);
+    let files = job::detailed(analysis);
+    let room = (MAX_LANES / files.len().max(1)).max(1);
     let mut lanes = Vec::new();
     let (mut total, mut left_out) = (0.0_f64, 0);
-    for file in analysis.ranks.iter().filter(|file| !file.picture.timelines.is_empty()) {
+    for file in files.iter().filter(|file| !file.picture.timelines.is_empty()) {
         let picture = &file.picture;
         total = total.max(picture.bin_us * picture.bins as f64);
         left_out += picture.lanes_left_out + picture.timelines.len().saturating_sub(room);
         for lane in picture.timelines.iter().take(room) {
-            let parts = |parts: &[(u8, u16)]| -> BTreeMap<String, u16> {
-                let known = parts.iter().filter(|(_, part)| *part > 0);
-                known
-                    .filter_map(|(own, part)| Some((categories.shared(file, *own)?.to_string(), *part)))
-                    .collect()
-            };
-            let bins = json!({
-                "at": lane.bins.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
-                "parts": lane.bins.iter().map(|(_, own)| parts(own)).collect::<Vec<_>>(),
-            });
+            // One list for each field: an object for each interval would take ten times the memory.
+            let [mut at, mut numbers, mut parts] = [(); 3].map(|()| Vec::<Value>::new());
+            for (index, own) in &lane.bins {
+                for (category, part) in own.iter().filter(|(_, part)| *part > 0) {
+                    let Some(category) = categories.shared(file, *category) else { continue };
+                    at.push(json!(index));
+                    numbers.push(json!(category));
+                    parts.push(json!(part));
+                }
+            }
+            let bins = json!({"at": at, "category": numbers, "part": parts});
             lanes.push(
                 json!({"label": label(analysis, file, &lane.label), "bin_us": picture.bin_us, "bins": bins}),
             );
@@ -147,7 +150,10 @@ pub(crate) fn timeline(analysis: &Analysis) -> Option<Section> {
     }
     let data = json!({"categories": categories.to_json(), "total_us": total, "lanes": lanes});
     let section = Section::new("timeline", "Timeline")
-        .note("Every thread and stream in equal intervals, by category. Scroll or use the buttons to zoom, drag to move.")
+        .note(job::with_detailed(
+            analysis,
+            "Every thread and stream in equal intervals, by category. Scroll or use the buttons to zoom, drag to move.",
+        ))
         .with(Interactive { kind: "timeline", id: "timeline".to_owned(), data })
         .only(Medium::Html);
     Some(if left_out > 0 {
@@ -161,8 +167,8 @@ pub(crate) fn timeline(analysis: &Analysis) -> Option<Section> {
 /// stay whole.
 pub(crate) fn flame(analysis: &Analysis, title: &str, id: &str) -> Option<Section> {
     let categories = Categories::of(analysis);
-    let all =
-        || analysis.ranks.iter().flat_map(|file| file.picture.stacks.iter().map(move |lane| (file, lane)));
+    let files = job::detailed(analysis);
+    let all = || files.iter().flat_map(|&file| file.picture.stacks.iter().map(move |lane| (file, lane)));
     let mut sizes: Vec<i64> =
         all().flat_map(|(_, lane)| lane.nodes.iter().map(|node| node.below_nanos)).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -184,7 +190,7 @@ pub(crate) fn flame(analysis: &Analysis, title: &str, id: &str) -> Option<Sectio
     let cut = if sizes.len() > MAX_FLAME { " Only the largest boxes are drawn." } else { "" };
     let note = "Calls inside calls, equal stacks added up; the largest come first, not the earliest. Click to zoom, click the top bar to go back.";
     let data = json!({"categories": categories.to_json(), "names": list, "lanes": lanes});
-    let section = Section::new(id, title).note(format!("{note}{cut}"));
+    let section = Section::new(id, title).note(job::with_detailed(analysis, &format!("{note}{cut}")));
     Some(section.with(Interactive { kind: "flame", id: id.to_owned(), data }).only(Medium::Html))
 }
 

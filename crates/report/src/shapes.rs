@@ -55,12 +55,11 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
         "Time of the {side}. Kernels belong to the outermost operator around them whose work is known, else to the innermost one. \
          Of peak: the least time of the work on this device by the time it takes."
     );
-    Some(
-        Section::new("shapes", "Operators by shape")
-            .note(note)
-            .with(table)
-            .with(vec![known(shapes, side), peaks_text(shapes)]),
-    )
+    let section = Section::new("shapes", "Operators by shape")
+        .note(note)
+        .with(table)
+        .with(vec![known(shapes, side), peaks_text(shapes)]);
+    Some(roofline(shapes).into_iter().fold(section, Section::with))
 }
 
 fn cells(row: &ShapeRow, has_device: bool, total: f64) -> Vec<TableCell> {
@@ -150,8 +149,7 @@ fn used(shapes: &Shapes, peaks: &Peaks) -> Vec<(Precision, f64)> {
 }
 
 /// Returns the roofline plot: the operators that take longest, below the peaks of the device.
-pub(crate) fn roofline(analysis: &Analysis) -> Option<Plot> {
-    let shapes = &analysis.shapes;
+fn roofline(shapes: &Shapes) -> Option<Plot> {
     let peaks = shapes.peaks.as_ref()?;
     let points: Vec<(&ShapeRow, f64, f64)> = shapes
         .rows

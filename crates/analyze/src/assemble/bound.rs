@@ -202,9 +202,8 @@ impl Naming<'_> {
             Limit::Copies => of_device(&|kind| matches!(kind.work, DeviceWork::Memory | DeviceWork::Other)),
             Limit::Profiler => of_device(&|kind| kind.is(Kind::OVERHEAD)),
             Limit::Communication => self.communication(),
-            Limit::Data => self.host(Some(Role::DataLoading)),
+            Limit::Data | Limit::Launch | Limit::Host | Limit::Operations => self.host(limit),
             Limit::Synchronisation => CauseNames { operation: self.wait(), ..CauseNames::default() },
-            Limit::Launch | Limit::Host | Limit::Operations => self.host(None),
             Limit::Straggler | Limit::Unrecorded | Limit::Nothing => CauseNames::default(),
         }
     }
@@ -288,14 +287,15 @@ impl Naming<'_> {
         found
     }
 
-    /// The phase, module and operation of the host while the device is idle: of data loading, or of everything else.
-    fn host(&self, role: Option<Role>) -> CauseNames {
+    /// The phase, module and operation of the host while the device is idle: of data loading, or of everything else. Without a device,
+    /// module and operation are those of the largest phase, which is the cause.
+    fn host(&self, limit: Limit) -> CauseNames {
         let file = self.file;
         let counts = |node: &Node| {
             let phase = node.phase.map(|phase| self.role_of(phase));
-            match role {
-                Some(role) => phase == Some(role),
-                None => phase != Some(Role::DataLoading) && self.role_of(node.category) != Role::DeviceWait,
+            match limit {
+                Limit::Data => phase == Some(Role::DataLoading),
+                _ => phase != Some(Role::DataLoading) && self.role_of(node.category) != Role::DeviceWait,
             }
         };
         let main = &self.times.main;
@@ -325,9 +325,14 @@ impl Naming<'_> {
         let phase = phases.iter().rev().max_by_key(|(_, nanos)| **nanos);
         let Some((&phase, &nanos)) = phase else { return CauseNames::default() };
         let largest = self.named(file.category_name(phase), nanos);
-        let half = (self.cause * self.total_us * 500.0) as i64;
-        let Heaviest { mut module, mut operation } = heaviest_path(file, main, &counts, half);
-        let deeper = heaviest_path(file, &engines, &counts, half);
+        let is_of_cause =
+            |node: &Node| counts(node) && (limit != Limit::Operations || phase_of(node) == phase);
+        let half = match limit {
+            Limit::Operations => nanos / 2,
+            _ => (self.cause * self.total_us * 500.0) as i64,
+        };
+        let Heaviest { mut module, mut operation } = heaviest_path(file, main, &is_of_cause, half);
+        let deeper = heaviest_path(file, &engines, &is_of_cause, half);
         (module, operation) = (deeper.module.or(module), deeper.operation.or(operation));
         // A phase's own span repeats its name.
         let repeats = |name: Symbol| words(file.text(name)) == words(file.category_name(phase));

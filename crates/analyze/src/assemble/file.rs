@@ -66,7 +66,7 @@ fn findings(label: &str, mut file: FileSums<'_>) -> FileFindings {
         categories,
         phases: phases(file, sides.0),
         operations: operations::operations(file),
-        python: operations::python(file, sides.0),
+        python: operations::python(file, sides.0, sides.0 - asleep(file)),
         module_tree: modules::tree(file),
         shapes: shapes::rows(file),
         lanes: lanes::lanes(file),
@@ -123,6 +123,16 @@ fn categories(file: &FileSums<'_>, autograd: &AutogradTimes) -> (Vec<CategorySha
     (CategoryShare::with_shares(times.collect(), &waits), (side(false), side(true)))
 }
 
+/// Time in which a host thread sleeps in its call stack.
+fn asleep(file: &FileSums<'_>) -> i128 {
+    let is_asleep = |category: CategoryId| {
+        let row = file.rules.categories().get(category.index());
+        row.is_some_and(|row| !row.device && row.role.is_asleep())
+    };
+    let nodes = file.lanes.iter().flat_map(|lane| &lane.tree.nodes);
+    nodes.filter(|node| is_asleep(node.category)).map(|node| i128::from(node.self_nanos)).sum()
+}
+
 /// Times of autograd's own threads.
 struct AutogradTimes {
     /// Backward time of host threads other than these, where there are any: they wait.
@@ -154,14 +164,15 @@ fn autograd(file: &FileSums<'_>) -> AutogradTimes {
     }
 }
 
-/// Host time by the phase around it.
+/// Host time by the phase around it; a thread that sleeps outside any phase has a row of its own.
 fn phases(file: &FileSums<'_>, host: i128) -> Vec<TimeShare> {
     let mut sums: BTreeMap<Option<CategoryId>, i128> = BTreeMap::new();
     let is_host =
         |category: CategoryId| file.rules.categories().get(category.index()).is_some_and(|row| !row.device);
     let nodes = file.lanes.iter().flat_map(|lane| &lane.tree.nodes);
     for node in nodes.filter(|node| is_host(node.category)) {
-        *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
+        let asleep = || file.rules.role(node.category).is_asleep().then_some(node.category);
+        *sums.entry(node.phase.or_else(asleep)).or_default() += i128::from(node.self_nanos);
     }
     let name = |phase: Option<CategoryId>| match phase {
         Some(phase) => file.category_name(phase).to_owned(),

@@ -72,9 +72,19 @@ fn operation(file: &FileSums<'_>, name: String, sums: &OperationSums, naive: i12
     }
 }
 
-pub(crate) fn python(file: &FileSums<'_>, host: i128) -> Vec<PythonFunction> {
-    // By name: all time, the interpreter's own, calls.
-    let mut sums: BTreeMap<Symbol, (i128, i128, u64)> = BTreeMap::new();
+/// Times of a Python function.
+#[derive(Default)]
+struct PythonSums {
+    all: i128,
+    /// Of it, a thread sleeps in its call stack.
+    asleep: i128,
+    own: i128,
+    count: u64,
+}
+
+/// `host` is the time of the host, `awake` that in which no thread sleeps in its call stack.
+pub(crate) fn python(file: &FileSums<'_>, host: i128, awake: i128) -> Vec<PythonFunction> {
+    let mut sums: BTreeMap<Symbol, PythonSums> = BTreeMap::new();
     for lane in &file.lanes {
         for (index, node) in lane.tree.nodes.iter().enumerate() {
             let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame.index())) else {
@@ -82,21 +92,30 @@ pub(crate) fn python(file: &FileSums<'_>, host: i128) -> Vec<PythonFunction> {
             };
             let Some(kind) = file.kinds.get(frame.kind.index()) else { continue };
             let entry = sums.entry(kind.name).or_default();
-            entry.0 += i128::from(node.self_nanos);
+            entry.all += i128::from(node.self_nanos);
+            if file.rules.role(node.category).is_asleep() {
+                entry.asleep += i128::from(node.self_nanos);
+            }
             if node.python == Some(NodeId::from_index(index)) {
-                entry.1 += i128::from(node.self_nanos);
-                entry.2 += node.events;
+                entry.own += i128::from(node.self_nanos);
+                entry.count += node.events;
             }
         }
     }
-    let mut out: Vec<(i128, PythonFunction)> = sums
-        .into_iter()
-        .map(|(name, (all, own, count))| {
-            let name = file.text(name).to_owned();
-            let share = share(us_wide(all), us_wide(host));
-            (all, PythonFunction { name, us: us_wide(all), share, python_us: us_wide(own), count })
-        })
-        .collect();
+    let function = |(name, sums): (Symbol, PythonSums)| {
+        let PythonSums { all, asleep, own, count } = sums;
+        let is_awake = all > asleep;
+        let function = PythonFunction {
+            name: file.text(name).to_owned(),
+            us: us_wide(all),
+            share: share(us_wide(all), us_wide(host)),
+            share_of_awake: is_awake.then(|| share(us_wide(all - asleep), us_wide(awake))),
+            python_us: us_wide(own),
+            count,
+        };
+        (all, function)
+    };
+    let mut out: Vec<(i128, PythonFunction)> = sums.into_iter().map(function).collect();
     out.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
     out.into_iter().map(|(_, function)| function).collect()
 }

@@ -1,5 +1,6 @@
 //! Profiler steps as values.
 
+use super::warnings::outside_us;
 use crate::attribute::FileSums;
 use crate::attribute::steps::ProfilerStep;
 use crate::collect::id::StepId;
@@ -64,11 +65,7 @@ const CUT_FACTOR: f64 = 4.0;
 
 /// Marks the first and the last step where they lack spans around their operators that the other steps have.
 pub(crate) fn mark_cut(file: &FileSums<'_>, steps: &mut [StepFindings]) {
-    let Some(outside) = file.rules.outside_phases() else { return };
-    let share_outside = |step: &StepFindings| {
-        let own = step.host.iter().find(|row| row.name == outside);
-        share(own.map_or(0.0, |row| row.us), step.us)
-    };
+    let share_outside = |step: &StepFindings| share(outside_us(file, step), step.us);
     let shares: Vec<f64> = steps.iter().map(share_outside).collect();
     let ([first, _, .., last], Some(usual)) = (steps, median(&shares)) else { return };
     for step in [first, last] {

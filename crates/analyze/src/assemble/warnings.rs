@@ -1,8 +1,9 @@
 //! The warnings about one file.
 
 use crate::attribute::FileSums;
-use crate::findings::FileFindings;
+use crate::attribute::lane::LaneResult;
 use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
+use crate::findings::{FileFindings, StepFindings};
 use knockout_trace::{CONVERTED, Document};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
             (Counted::UnmatchedBeginEnd, file.unmatched),
             (Counted::Overlaps, findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum()),
             (Counted::StacksShortened, file.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
+            (Counted::BackwardLeftOut, lanes_without_backward(file, findings)),
             (Counted::RecordsDropped, dropped.unwrap_or(0)),
         ],
     );
@@ -25,8 +27,20 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
     let merged = overlapping_steps(findings);
     out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
     let cut = findings.steps.iter().filter(|step| step.is_cut);
-    out.extend(cut.map(|step| TraceWarning::StepCut(step.name.clone())));
+    out.extend(cut.map(|step| TraceWarning::StepCut(step.name.clone(), outside_us(file, step))));
     out
+}
+
+/// Counts the lanes with too many operators for a backward pass by module; none where there are no modules.
+fn lanes_without_backward(file: &FileSums<'_>, findings: &FileFindings) -> u64 {
+    let is_left_out = |lane: &&LaneResult| !findings.module_tree.is_empty() && lane.autograd.is_left_out();
+    file.lanes.iter().filter(is_left_out).count() as u64
+}
+
+/// Returns the time of a step's operators outside any phase.
+pub(crate) fn outside_us(file: &FileSums<'_>, step: &StepFindings) -> f64 {
+    let outside = file.rules.outside_phases();
+    step.host.iter().find(|row| Some(row.name.as_str()) == outside).map_or(0.0, |row| row.us)
 }
 
 /// The condition that records how a trace was made smaller.

@@ -113,6 +113,8 @@ impl Autograd {
     pub(crate) fn wait(&mut self, from: i64, to: i64, scope: ScopeId) {
         if self.waits.len() < MOST {
             self.waits.push((from, to, scope));
+        } else {
+            self.is_full = true;
         }
     }
 
@@ -153,7 +155,8 @@ impl Autograd {
     pub(crate) fn finish(mut self) -> Self {
         self.leave_until(i64::MAX);
         if self.is_full {
-            return Self::default();
+            // A part would look like the whole.
+            return Self { is_full: true, ..Self::default() };
         }
         // Stable, so that the last operator of a number stays the last.
         self.forward.sort_by_key(|&(sequence, _)| sequence);
@@ -161,6 +164,11 @@ impl Autograd {
         self.functions.shrink_to_fit();
         self.waits.shrink_to_fit();
         self
+    }
+
+    /// Whether the lane has so many operators or functions that its scopes have no backward pass.
+    pub(crate) fn is_left_out(&self) -> bool {
+        self.is_full
     }
 
     /// Whether there is any forward operator in a scope.
@@ -173,5 +181,23 @@ impl Autograd {
         let after = self.forward.partition_point(|&(own, _)| own <= sequence);
         let &(own, scope) = self.forward.get(after.checked_sub(1)?)?;
         scope.filter(|_| own == sequence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_with_too_many_operators_has_no_backward_pass_and_is_counted() {
+        let of = |operators: usize| {
+            let mut autograd = Autograd::default();
+            (0..operators as u32).for_each(|sequence| autograd.operator(sequence, None));
+            autograd.finish()
+        };
+        let most = of(MOST);
+        assert!(most.has_operators() && !most.is_left_out());
+        let more = of(MOST + 1);
+        assert!(!more.has_operators() && more.is_left_out());
     }
 }

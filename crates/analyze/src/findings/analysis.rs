@@ -167,7 +167,7 @@ impl Analysis {
             gpu: device(&ranks, |f| f.gpu.as_ref().map(DeviceSummary::from)),
             gpu_hta: device(&ranks, |f| f.gpu_hta.as_ref().map(DeviceSummary::from)),
             memory: ranks.iter().flat_map(|f| f.memory.iter().cloned()).collect(),
-            critical_path: slowest_path(&ranks),
+            critical_path: slowest_path(&ranks, job.as_ref()),
             job,
             stragglers,
             findings,
@@ -349,7 +349,19 @@ fn steps(ranks: &[FileFindings]) -> (Vec<StepFindings>, Option<StepSummary>) {
     (out, summary)
 }
 
-fn slowest_path(ranks: &[FileFindings]) -> Option<CriticalPath> {
-    let paths = ranks.iter().filter_map(|f| f.critical_path.as_ref());
-    paths.max_by(|a, b| a.us.total_cmp(&b.us)).cloned()
+/// Paths that are shorter than the longest by less than this are as long: ranks leave a step together.
+const AS_LONG: f64 = 0.99;
+
+/// Returns the path of the slowest step; of ranks whose steps are equally long, that of the rank that the others wait for, else of the first.
+fn slowest_path(ranks: &[FileFindings], job: Option<&Job>) -> Option<CriticalPath> {
+    let paths = || ranks.iter().filter_map(|file| Some((file, file.critical_path.as_ref()?)));
+    let longest_us = paths().map(|(_, path)| path.us).max_by(f64::total_cmp)?;
+    let last = job.and_then(|job| match &job.finding {
+        Some(TraceFinding::LastToArrive { source, .. }) => Some(source),
+        _ => None,
+    });
+    let is_last = |file: &FileFindings| last == Some(&FindingSource::of(file.rank, &file.file));
+    let last = paths().find(|(file, path)| is_last(file) && path.us >= AS_LONG * longest_us);
+    let (file, path) = last.or_else(|| paths().find(|(_, path)| path.us >= longest_us))?;
+    Some(CriticalPath { rank: file.rank.filter(|_| ranks.len() > 1), ..path.clone() })
 }

@@ -279,6 +279,8 @@ pub struct PythonFunction {
     pub us: f64,
     /// Of the host time.
     pub share: f64,
+    /// Of the host time in which no thread sleeps in its call stack; `None` for a function that only sleeps.
+    pub share_of_awake: Option<f64>,
     /// Of `us`, the interpreter's own part.
     pub python_us: f64,
     /// Number of calls.
@@ -406,6 +408,9 @@ impl StepSummary {
 pub struct CriticalPath {
     /// Name of the step: `ProfilerStep#…`.
     pub step: String,
+    /// Rank that it is of, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i64>,
     /// Length of the step in microseconds.
     pub us: f64,
     /// Parts of the path by category; they sum to `us`.

@@ -5,7 +5,7 @@ use crate::collect::counts::EventCounts;
 use knockout_trace::{Damage, Irregularity, ReadOutcome, Skipped};
 
 /// A reason to distrust a trace's figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TraceWarning {
     /// Reading stopped before the end of the file.
     Damaged(Damage),
@@ -25,8 +25,9 @@ pub enum TraceWarning {
     Converted(String),
     /// So many steps overlap another of their name: ranks in one file.
     RanksMerged(u64),
-    /// The first or the last step lacks spans that the others have: the recording began or ended inside of them.
-    StepCut(String),
+    /// The first or the last step lacks spans that the others have: the recording began or ended inside of them. Its name, and the
+    /// microseconds of its operators outside any phase.
+    StepCut(String, f64),
 }
 
 /// Kind of events that is worth a warning.
@@ -52,6 +53,8 @@ pub enum Counted {
     Overlaps,
     /// Lanes with too many different stacks.
     StacksShortened,
+    /// Lanes with too many operators or functions of autograd.
+    BackwardLeftOut,
     /// Records that the recorder had no memory for.
     RecordsDropped,
     /// Further traces in the zip archive.
@@ -70,7 +73,7 @@ impl TraceWarning {
             Self::NoSpreadByOperation => "no_spread_by_operation",
             Self::Converted(_) => "converted",
             Self::RanksMerged(_) => "ranks_merged",
-            Self::StepCut(_) => "step_cut",
+            Self::StepCut(..) => "step_cut",
             Self::Counted(kind, _) => match kind {
                 Counted::TimesOutOfRange | Counted::ExtremeTimes => "time_out_of_range",
                 Counted::WithoutDuration => "events_without_duration",
@@ -81,6 +84,7 @@ impl TraceWarning {
                 Counted::BeginEndNotUsed => "begin_end_not_used",
                 Counted::Overlaps => "overlaps",
                 Counted::StacksShortened => "stacks_shortened",
+                Counted::BackwardLeftOut => "backward_left_out",
                 Counted::RecordsDropped => "records_dropped",
                 Counted::OtherMembers => "other_members",
             },

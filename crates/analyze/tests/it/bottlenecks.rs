@@ -224,6 +224,43 @@ fn a_background_thread_is_not_the_answer() {
 }
 
 #[test]
+fn a_thread_that_sleeps_is_not_a_share_of_the_work() {
+    let mut recording = steps(10_000, |recording, at| {
+        recording.host("user_annotation", "## forward ##", at, 9000);
+        recording.host("python_function", "model.py(3): forward", at, 8000);
+    });
+    recording.on_thread(77, "python_function", "threading.py(359): wait", 1_000_000, 100_000);
+    let found = analyze(&recording);
+    let phases: Vec<(&str, f64)> = found.phases.iter().map(|row| (row.name.as_str(), row.us)).collect();
+    assert_eq!(
+        phases,
+        [("waiting in python", 100_000.0), ("forward", 90_000.0), ("outside any phase", 10_000.0)]
+    );
+    let python: Vec<(&str, f64, Option<f64>)> =
+        found.python.iter().map(|row| (row.name.as_str(), row.share, row.share_of_awake)).collect();
+    assert_eq!(python, [("threading.py(359): wait", 0.5, None), ("model.py(3): forward", 0.4, Some(0.8))]);
+}
+
+/// Lightning's automatic optimisation runs forward inside `Optimizer.step`: its time is not the optimiser's.
+#[test]
+fn an_optimiser_around_the_closure_has_its_own_time_alone() {
+    let recording = steps(10_000, |recording, at| {
+        recording.host("user_annotation", "Optimizer.step#AdamW.step", at, 9500);
+        recording.host(
+            "user_annotation",
+            "[pl][profile][Strategy]SingleDeviceStrategy.training_step",
+            at,
+            3500,
+        );
+        recording.host("cpu_op", "aten::mm", at, 3000);
+        recording.host("cpu_op", "aten::sqrt", at + 4000, 2500);
+        recording.host("cpu_op", "aten::div", at + 7000, 2500);
+    });
+    let found = expect(&recording, Limit::Operations, 0.6, "optimiser");
+    assert_eq!(found.bound.operation, Some(("Optimizer.step#AdamW.step".to_owned(), 0.6)));
+}
+
+#[test]
 fn steps_that_the_recording_cut_are_named() {
     let mut recording = Recording::default();
     for number in 0..4 {
@@ -236,7 +273,7 @@ fn steps_that_the_recording_cut_are_named() {
     }
     let warnings: Vec<String> =
         analyze(&recording).warnings.iter().map(|warning| format!("{warning:?}")).collect();
-    assert_eq!(warnings, ["StepCut(\"ProfilerStep#0\")"]);
+    assert_eq!(warnings, ["StepCut(\"ProfilerStep#0\", 5000.0)"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod tests;
 pub use folder::{Entry, EntryKind, Folder, FolderLock};
 pub use pending::{PendingFile, replace};
 pub use sealed::{Checksum, Sealed, seal};
-pub use staged::{StagedFolder, create_folder};
+pub use staged::{NewFolder, StagedFolder, create_folder};
 
 use crate::error::{Error, Result, class_of_path};
 use handle::Handle;

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use std::fs::{self, File};
 use std::io;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A folder that is filled out of sight and appears under its name complete, or not at all.
 ///
@@ -86,6 +86,35 @@ impl Drop for StagedFolder {
         {
             drop(self.lock.take());
             self.target.parent.remove(hidden).ok();
+        }
+    }
+}
+
+/// A folder that the user names, filled in sight. Dropped without [`NewFolder::keep`], it disappears with everything in it.
+#[derive(Debug)]
+#[must_use = "the folder disappears when this is dropped"]
+pub struct NewFolder {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl NewFolder {
+    /// Makes the empty folder; it must not exist. The folders above it are made, and stay.
+    pub fn create(path: &Path) -> Result<Self> {
+        create_folder(path)?;
+        Ok(Self { path: path.to_owned(), is_kept: false })
+    }
+
+    /// Keeps the folder: its content is complete.
+    pub fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            fs::remove_dir_all(&self.path).ok();
         }
     }
 }

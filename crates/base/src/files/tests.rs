@@ -254,6 +254,20 @@ fn parents_are_made_where_they_are_missing() {
 }
 
 #[test]
+fn a_folder_filled_in_sight_stays_only_if_it_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/run");
+    let made = NewFolder::create(&path).unwrap();
+    fs::write(path.join("x"), b"1").unwrap();
+    assert!(NewFolder::create(&path).is_err());
+    assert_eq!(names(&path), ["x"], "a folder that was there is left alone");
+    drop(made);
+    assert!(names(&folder.path().join("a")).is_empty());
+    NewFolder::create(&path).unwrap().keep();
+    assert!(path.is_dir());
+}
+
+#[test]
 fn a_dropped_folder_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     drop(StagedFolder::create(&folder.path().join("set")).unwrap());

@@ -1,7 +1,7 @@
 //! Measurements over several ranks: each measures itself; figures that cannot be summed are those of the first.
 
 use knockout_base::error::Result;
-use knockout_base::files::create_folder;
+use knockout_base::files::{NewFolder, create_folder};
 use knockout_ranks::Ranks;
 use knockout_trace::meter::StepLog;
 use std::path::Path;
@@ -30,6 +30,13 @@ pub(crate) fn create_folders(paths: impl IntoIterator<Item = impl AsRef<Path>>, 
         paths.into_iter().try_for_each(|path| create_folder(path.as_ref()))?;
     }
     ranks.start()
+}
+
+/// Makes the folder of a measurement on the first rank, which removes it unless it is kept. Also a barrier.
+pub(crate) fn create_outcome_folder(path: &Path, ranks: &Ranks) -> Result<Option<NewFolder>> {
+    let folder = ranks.is_first().then(|| NewFolder::create(path)).transpose()?;
+    ranks.start()?;
+    Ok(folder)
 }
 
 /// Returns the first rank's numbers on all ranks, so that all decide alike.

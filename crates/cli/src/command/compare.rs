@@ -66,7 +66,10 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         output::check(path, OutputKind::Page, &[&args.a, &args.b], args.force)?;
     }
     if let Some(path) = [&args.a, &args.b].into_iter().find(|path| !is_there(path)) {
-        return Err(request_error(format!("{} does not exist", path.display())));
+        return Err(request_error(format!(
+            "{} does not exist; name the folder that `knockout profile --out`, `experiment` or `train` wrote, or what their --json printed",
+            path.display()
+        )));
     }
     #[cfg(feature = "lab")]
     if is_trained(&args.a) != is_trained(&args.b) {

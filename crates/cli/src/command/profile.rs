@@ -12,7 +12,7 @@ use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{RunComparison, RunProfile};
-use knockout_base::files::{create_folder, replace};
+use knockout_base::files::{NewFolder, replace};
 use knockout_bench::measure::{Profiling, ProfilingOutcome, Recording, Subject};
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
@@ -109,9 +109,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     // Standard input is that of the first rank.
     let against = args.against.as_deref().filter(|_| ranks.is_first());
     let against = against.map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
-    if let Some(out) = args.out.as_deref().filter(|_| ranks.is_first()) {
-        create_folder(out)?;
-    }
+    let made = args.out.as_deref().filter(|_| ranks.is_first()).map(NewFolder::create).transpose()?;
     // The folder exists before anything is written.
     ranks.start()?;
     // A page without a run's folder still needs the spans: they pass through a temporary file.
@@ -136,6 +134,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     if let Some(out) = &args.out {
         write_profile(out, profile)?;
         replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
+        made.into_iter().for_each(NewFolder::keep);
         ui.note(&format!("wrote {}", out.display()));
     }
     if args.out.is_none() && !args.no_trace {

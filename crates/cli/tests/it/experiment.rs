@@ -189,6 +189,12 @@ fn wrong_requests_are_2_and_leave_nothing_behind() {
     home.fails("experiment tiny --rounds 0", 2, &["--rounds"]);
     home.fails("experiment nowhere", 2, &["nowhere"]);
     assert!(!home.exists("runs"));
+    for ranks in ["", " --ranks 1,2"] {
+        home.fails(&format!("{SMALL} --max-time 1ns --out e{ranks}"), 2, &["not one round was finished"]);
+        assert!(!home.exists("e"), "{ranks}");
+    }
+    home.fails("profile nowhere --model dango --out p", 2, &["nowhere"]);
+    assert!(!home.exists("p"));
 }
 
 /// Ctrl-C ends the round, and what was measured until then is a whole report.

@@ -81,7 +81,7 @@ fn damage_is_reported_before_figures() {
     assert!(home.read("page.html").contains("the trace is damaged: 23 events could be read"));
     // The device may be in the missing part.
     assert!(text.contains("no device events in the part that could be read"), "{text}");
-    assert!(!text.contains("there is no device in the trace"), "{text}");
+    assert!(!text.contains("the trace has no device"), "{text}");
 }
 
 #[test]
@@ -283,6 +283,24 @@ fn ranks_of_a_large_job_are_grouped_by_what_bounds_them() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    let document = home.json(&format!("trace analyze{files} --json"));
+    // Of the others, the page and the text have a row each.
+    assert_eq!(text.matches("\nDevice of rank ").count(), 2, "{text}");
+    assert!(text.contains("\nDevice of rank 0, ") && text.contains("\nDevice of rank 11, "), "{text}");
+    assert!(text.contains("  rank 11        4"), "the rank that arrives last comes first: {text}");
+    let document = home.json(&format!("trace analyze{files} --json --html page.html"));
     assert_eq!(document["bound"].as_array().unwrap().len(), 12);
+    assert_eq!(document["critical_path"]["rank"], 11);
+    let page = home.read("page.html");
+    let pictures = page.split(r#"id="data">"#).nth(1).unwrap().split("</script>").next().unwrap();
+    let pictures: serde_json::Value = serde_json::from_str(pictures).unwrap();
+    for kind in ["timeline", "flame"] {
+        let picture = pictures.as_array().unwrap().iter().find(|picture| picture["kind"] == kind).unwrap();
+        let lanes = picture["data"]["lanes"].as_array().unwrap();
+        let is_shown = |lane: &serde_json::Value| {
+            let label = lane["label"].as_str().unwrap();
+            label.starts_with("rank 0,") || label.starts_with("rank 11,")
+        };
+        assert!(!lanes.is_empty() && lanes.iter().all(is_shown), "{lanes:?}");
+    }
+    assert!(page.contains("device figures are shown of rank 0, 11"));
 }

@@ -91,11 +91,13 @@ kinds.curves = (parent, id, data) => {
     const room = (y1 - y0) * 0.06 || Math.abs(y1) * 0.05 || 0.01; y0 -= room; y1 += room;
     const X = (v) => left + (v - x0) / (x1 - x0) * (w - left - 12), Y = (v) => bottom - (v - y0) / (y1 - y0) * (bottom - 10);
     const step = (low, high, n) => { const r = (high - low) / n, p = 10 ** Math.floor(Math.log10(r)); return [1, 2, 5, 10].map((d) => d * p).find((s) => s >= r); };
+    // Multiples of the step: a sum of steps would not meet zero exactly.
+    const ticks = (low, high, step) => { const first = Math.ceil(low / step); return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step); };
     g.strokeStyle = ink('--line'); g.lineWidth = 1; g.setLineDash([]);
     const sy = step(y0, y1, 5); g.textAlign = 'right';
-    for (let v = Math.ceil(y0 / sy) * sy; v <= y1; v += sy) { g.beginPath(); g.moveTo(left, Y(v)); g.lineTo(w - 12, Y(v)); g.stroke(); g.fillText(+v.toPrecision(6), left - 6, Y(v) + 4); }
+    for (const v of ticks(y0, y1, sy)) { g.beginPath(); g.moveTo(left, Y(v)); g.lineTo(w - 12, Y(v)); g.stroke(); g.fillText(+v.toPrecision(6), left - 6, Y(v) + 4); }
     const sx = Math.max(1, step(x0, x1, 6)); g.textAlign = 'center';
-    for (let v = Math.ceil(x0 / sx) * sx; v <= x1; v += sx) g.fillText(v, X(v), bottom + 15);
+    for (const v of ticks(x0, x1, sx)) g.fillText(v, X(v), bottom + 15);
     g.fillText('epoch', (left + w) / 2, h - 4);
     for (const run of [...shown].sort((a, b) => (a.label === chosen) - (b.label === chosen))) {
       const is = run.label === chosen, mine = run.points.filter((p) => p[what] != null);

@@ -5,7 +5,7 @@
 
 use super::markup::escape;
 use super::table::{Bar, ColumnKind, Mark};
-use super::{Card, Column, Frame, Medium, Page, Section, SectionItem, Table, TableCell};
+use super::{Card, Column, Frame, Interactive, Medium, Page, Section, SectionItem, Table, TableCell};
 use std::fmt::Write as _;
 
 const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("charts.css")];
@@ -148,13 +148,14 @@ fn contents(out: &mut String, sections: &[&Section]) {
 /// The data of all pictures. Inside a script element only `<` could end it early.
 fn pictures(sections: &[&Section]) -> String {
     let blocks = sections.iter().flat_map(|section| &section.blocks);
-    let pictures: Vec<serde_json::Value> = blocks
-        .filter_map(|block| {
-            let SectionItem::Interactive(picture) = block else { return None };
-            Some(serde_json::json!({"kind": picture.kind, "id": picture.id, "data": picture.data}))
+    let pictures: Vec<&Interactive> = blocks
+        .filter_map(|block| match block {
+            SectionItem::Interactive(picture) => Some(picture),
+            _ => None,
         })
         .collect();
-    serde_json::Value::Array(pictures).to_string().replace('<', "\\u003c")
+    // Names are text and values are finite, so that nothing here fails.
+    serde_json::to_string(&pictures).unwrap_or_default().replace('<', "\\u003c")
 }
 
 fn draw_section(out: &mut String, section: &Section) {
@@ -181,6 +182,7 @@ fn draw_section(out: &mut String, section: &Section) {
             SectionItem::Table(table) => draw_table(out, table),
             SectionItem::Diagram(diagram) => diagram.draw(out),
             SectionItem::HeatMap(map) => map.draw(out),
+            SectionItem::Plot(plot) => out.push_str(&plot.draw()),
             SectionItem::Strip(strip) => strip.draw(out),
             SectionItem::Form(form) => form.draw(out),
             SectionItem::Interactive(picture) => {

@@ -32,6 +32,7 @@ impl Page {
                     SectionItem::Table(table) => writeln!(out, "{}", table.to_markdown()).unwrap_or_default(),
                     SectionItem::Diagram(_)
                     | SectionItem::HeatMap(_)
+                    | SectionItem::Plot(_)
                     | SectionItem::Strip(_)
                     | SectionItem::Form(_)
                     | SectionItem::Interactive(_) => {}

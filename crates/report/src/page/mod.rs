@@ -25,6 +25,8 @@ pub use palette::colour;
 pub(crate) use palette::colours;
 pub use table::{Bar, BarSegment, Column, Mark, Table, TableCell};
 
+use serde::Serialize;
+
 /// A report, from top to bottom.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
@@ -160,6 +162,8 @@ pub enum SectionItem {
     Diagram(Diagram),
     /// Shaded cells.
     HeatMap(HeatMap),
+    /// A chart.
+    Plot(Plot),
     /// Rows of values along one axis.
     Strip(Strip),
     /// Choices that lead to another view; in HTML only.
@@ -169,7 +173,7 @@ pub enum SectionItem {
 }
 
 /// An interactive picture of an HTML page: data for the script.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Interactive {
     /// Name of the drawing function in `script/`.
     pub kind: &'static str,
@@ -212,6 +216,12 @@ impl From<Diagram> for SectionItem {
 impl From<HeatMap> for SectionItem {
     fn from(map: HeatMap) -> Self {
         Self::HeatMap(map)
+    }
+}
+
+impl From<Plot> for SectionItem {
+    fn from(plot: Plot) -> Self {
+        Self::Plot(plot)
     }
 }
 

@@ -72,6 +72,7 @@ impl Section {
                 }
                 SectionItem::Diagram(_)
                 | SectionItem::HeatMap(_)
+                | SectionItem::Plot(_)
                 | SectionItem::Strip(_)
                 | SectionItem::Form(_)
                 | SectionItem::Interactive(_) => None,

@@ -7,7 +7,6 @@ use knockout_analyze::{
     TraceComparisonWarning, TraceFinding, TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
-use std::fmt::Write as _;
 
 /// Names of kernels may be a page long; the document has them whole.
 const NAME_WIDTH: usize = 80;
@@ -93,8 +92,10 @@ pub(crate) fn bound(file: &FileFindings) -> String {
             launched(file)
         ),
         Limit::Host => format!("for {part} {of} the device waits for the host"),
-        Limit::Operations if file.is_cut() => "no device events in the part that could be read".to_owned(),
-        Limit::Operations => "there is no device in the trace".to_owned(),
+        Limit::Operations if file.is_cut() => {
+            "there are no device events in the part that could be read".to_owned()
+        }
+        Limit::Operations => "the trace has no device".to_owned(),
         Limit::Profiler => format!("for {part} {of} the device waits while the profiler handles its buffers"),
         Limit::Unrecorded => {
             format!("for {part} {of} neither the device nor the launching thread has an event")
@@ -111,24 +112,28 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         ("in", found.module.as_ref()),
         ("in", found.operation.as_ref().filter(|operation| found.module.as_ref() != Some(operation))),
     ];
-    let mut named = String::new();
-    for (word, found) in names {
-        if let Some((name, share)) = found {
-            write!(named, ", {word} {} ({})", shortened(name, NAME_WIDTH), percent(*share)).ok();
-        }
-    }
+    let named = names.into_iter().filter_map(|(word, found)| {
+        found.map(|(name, share)| format!("{word} {} ({})", shortened(name, NAME_WIDTH), percent(*share)))
+    });
+    let named: Vec<String> = named.collect();
+    let named = match (&named[..], found.limit) {
+        ([], _) => String::new(),
+        // The reason is about the trace, not about a part of the time.
+        (named, Limit::Operations) => format!("; the time is {}", named.join(", ")),
+        (named, _) => format!(", {}", named.join(", ")),
+    };
     let gain = format!("removing it would save at most {} {}", time(found.gain_us), saved_from(file));
     let sure = match found.confidence {
         Confidence::Clear => "this is clear",
         Confidence::Likely => "this is likely",
         Confidence::Mixed => "this is not clear, since several causes have similar shares",
     };
-    let limit = limit_of(file);
+    let limit = cause_of(file);
     format!("{unit} is bound by {limit}: {why}{named}; {gain}; {sure}")
 }
 
 /// Names what bounds a file, with the rank that it waits for.
-fn limit_of(file: &FileFindings) -> String {
+pub(crate) fn cause_of(file: &FileFindings) -> String {
     match &file.bound.waits_for {
         Some(other) => format!("waiting for {}", source(other)),
         None => limit_word(file.bound.limit).to_owned(),
@@ -166,7 +171,7 @@ pub(crate) const MOST_APART: usize = 8;
 fn grouped_bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&FileFindings>)> = Vec::new();
     for file in &analysis.ranks {
-        let limit = limit_of(file);
+        let limit = cause_of(file);
         match groups.iter_mut().find(|(own, _)| *own == limit) {
             Some((_, files)) => files.push(file),
             None => groups.push((limit, vec![file])),
@@ -268,9 +273,9 @@ pub(crate) fn launches(gpu: &Gpu) -> String {
         )
     };
     format!(
-        "of {} device events {} have a launch call of a known name{known}, {} another call, {} none in the file",
-        count(gpu.device_events),
+        "{} of {} device events have a launch call of a known name{known}; {} have another call, {} none in the file",
         count(gpu.launch.rows),
+        count(gpu.device_events),
         count(gpu.launched_by_other_calls()),
         count(gpu.device_events_without_launch_call)
     )
@@ -467,8 +472,9 @@ pub fn trace_warning(warning: &TraceWarning) -> String {
         TraceWarning::RanksMerged(steps) => format!(
             "{steps} steps overlap another of the same name: ranks merged into one file; name the files of the ranks instead"
         ),
-        TraceWarning::StepCut(name) => format!(
-            "{name} lacks spans that other steps have around their operators: the recording began or ended inside of them, so its phases are incomplete"
+        TraceWarning::StepCut(name, us) => format!(
+            "{name} lacks spans that other steps have around their operators: the recording began or ended inside of them, so {} of its operators belong to no phase",
+            time(*us)
         ),
         TraceWarning::Counted(kind, 1) => format!("1 {}", counted_one(*kind)),
         TraceWarning::Counted(kind, number) => format!("{} {}", count(*number), counted(*kind)),
@@ -490,6 +496,9 @@ fn counted(kind: Counted) -> &'static str {
             "events overlap another on their lane without nesting; each instant was counted once, for the earlier event"
         }
         Counted::StacksShortened => "lanes have so many different stacks that deep ones were shortened",
+        Counted::BackwardLeftOut => {
+            "lanes have over a million operators or functions of autograd: no backward pass of their modules is shown"
+        }
         Counted::RecordsDropped => {
             "spans and counters were not recorded because memory for them ran out; record fewer steps"
         }
@@ -514,6 +523,9 @@ fn counted_one(kind: Counted) -> &'static str {
             "event overlaps another on its lane without nesting; each instant was counted once, for the earlier event"
         }
         Counted::StacksShortened => "lane has so many different stacks that deep ones were shortened",
+        Counted::BackwardLeftOut => {
+            "lane has over a million operators or functions of autograd: no backward pass of its modules is shown"
+        }
         Counted::RecordsDropped => {
             "span or counter was not recorded because memory for it ran out; record fewer steps"
         }

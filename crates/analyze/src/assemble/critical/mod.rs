@@ -73,6 +73,7 @@ pub(crate) fn path(file: &FileSums<'_>) -> Option<CriticalPath> {
     let mut operations = shares(rows(by_operation), whole);
     operations.truncate(20);
     Some(CriticalPath {
+        rank: None,
         step: file.kind_name(step.kind).to_owned(),
         us: whole,
         parts: shares(rows(by_category), whole),

@@ -8,11 +8,12 @@ mod worlds;
 pub use worlds::{WorldRound, assembled};
 
 use crate::measure::conditions::{Stopwatch, Subject};
-use crate::measure::ranks::{create_folders, of_first};
+use crate::measure::ranks::{create_outcome_folder, of_first};
 use cells::ExperimentCells;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::ExperimentPlan;
 use knockout_base::error::{Error, Result};
+use knockout_base::files::NewFolder;
 use knockout_data::batch::ProcessorKind;
 use knockout_ranks::Ranks;
 use knockout_train::config::Config;
@@ -66,6 +67,7 @@ pub struct ExperimentRunner<'s> {
     time_limit: Option<Duration>,
     watch: Stopwatch,
     ranks: Ranks,
+    folder: Option<NewFolder>,
 }
 
 /// A finished experiment.
@@ -77,6 +79,8 @@ pub struct ExperimentOutcome {
     pub profiles: Vec<(String, RunProfile)>,
     /// A trace of each model, by its name; in its own batch by the name of [`OwnBatch`](knockout_analyze::profile::experiment::OwnBatch).
     pub traces: Vec<(String, PathBuf)>,
+    /// The folder, on the first rank. It disappears unless it is kept, which is right once its documents are written.
+    pub folder: Option<NewFolder>,
 }
 
 impl<'s> ExperimentRunner<'s> {
@@ -91,7 +95,7 @@ impl<'s> ExperimentRunner<'s> {
         for config in variants.iter().map(|variant| &variant.config).chain(configs) {
             subject.open_store(config, &request.dataset_folder)?;
         }
-        create_folders([&request.out], subject.ranks())?;
+        let folder = create_outcome_folder(&request.out, subject.ranks())?;
         let subject: &'s Subject = subject;
         let mut cells = ExperimentCells::new(&variants, request, subject)?;
         let ablated = match request.ablation {
@@ -114,6 +118,7 @@ impl<'s> ExperimentRunner<'s> {
             time_limit: request.time_limit,
             watch,
             ranks,
+            folder,
         })
     }
 
@@ -189,7 +194,7 @@ impl<'s> ExperimentRunner<'s> {
         let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
         let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)
             .map_err(contradiction)?;
-        Ok(ExperimentOutcome { findings, profiles, traces })
+        Ok(ExperimentOutcome { findings, profiles, traces, folder: self.folder })
     }
 }
 

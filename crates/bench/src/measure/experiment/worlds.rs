@@ -46,7 +46,7 @@ pub fn assembled(mut plan: ExperimentPlan, worlds: &[Vec<WorldRound>]) -> Result
     }
     let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
     let findings = Experiment::of(plan, cells, Vec::new()).map_err(contradiction)?;
-    Ok(ExperimentOutcome { findings, profiles, traces: Vec::new() })
+    Ok(ExperimentOutcome { findings, profiles, traces: Vec::new(), folder: None })
 }
 
 #[cfg(test)]

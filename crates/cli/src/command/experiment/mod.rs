@@ -15,7 +15,7 @@ use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::{Experiment, ExperimentPlan};
-use knockout_base::files::replace;
+use knockout_base::files::{NewFolder, replace};
 use knockout_bench::measure::{AblationScope, ExperimentOutcome, ExperimentRequest, Subject};
 use knockout_data::batch::ProcessorKind;
 use knockout_models::{MODELS, ModelEntry};
@@ -133,7 +133,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let folder = request.out.clone();
     let interrupt = Interrupt::install_on(&ranks)?;
     let experiment = on_workers_of(&ranks, ui, || {
-        let ExperimentOutcome { findings, profiles, traces } =
+        let ExperimentOutcome { findings, profiles, traces, folder: made } =
             take_rounds(&request, &mut subject, &interrupt, ui)?;
         // The other ranks measured the same, and the first one writes it.
         if ranks.is_first() {
@@ -143,6 +143,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
                 .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
                 .collect::<Result<Vec<(String, Analysis)>>>()?;
             write(&folder, &findings, &recorded)?;
+            made.into_iter().for_each(NewFolder::keep);
         }
         Ok(findings)
     })?;

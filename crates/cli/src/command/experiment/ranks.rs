@@ -16,7 +16,7 @@ use crate::ranks::RanksArg;
 use crate::ui::{Ui, Unit};
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::{Crowd, ExperimentPlan};
-use knockout_base::files::{create_folder, replace};
+use knockout_base::files::{NewFolder, create_folder, replace};
 use knockout_bench::measure::{ExperimentOutcome, Stopwatch, WorldRound, assembled, has_no_time_for_another};
 use knockout_ranks::ProcessRank;
 use knockout_train::config::Config;
@@ -68,7 +68,7 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let folder = request.out.clone();
     let rounds_folder = folder.join(ROUNDS);
     let interrupt = Interrupt::install()?;
-    create_folder(&folder)?;
+    let made = NewFolder::create(&folder)?;
     create_folder(&rounds_folder)?;
     let watch = Stopwatch::start();
     let launches = args.rounds * args.ranks.len() as u64;
@@ -117,6 +117,7 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     write(&folder, &findings, &[])?;
     std::fs::remove_dir_all(&rounds_folder)
         .with_context(|| format!("could not remove {}", rounds_folder.display()))?;
+    made.keep();
     ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
     Ok(Finished { experiment: findings, folder, is_interrupted: interrupt.is_asked() })
 }
@@ -269,7 +270,9 @@ pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &
     });
     let path = out.join(ROUND_FILE);
     replace(&path, |file| file.write_all(document.to_string().as_bytes()))
-        .with_context(|| format!("could not write {}", path.display()))
+        .with_context(|| format!("could not write {}", path.display()))?;
+    outcome.folder.into_iter().for_each(NewFolder::keep);
+    Ok(())
 }
 
 /// Reads the output of a launch.

@@ -1,4 +1,4 @@
-// Every thread and stream in equal intervals. data: categories, total_us, lanes of {label, bin_us, bins}; bins are lists of equal length: at, and parts as thousandths by category.
+// Every thread and stream in equal intervals. data: categories, total_us, lanes of {label, bin_us, bins}; bins are lists of equal length: at, category, and part in thousandths; an interval has an entry for each category.
 function timeline(s, id, data) {
   const { lanes, categories, total_us: total } = data;
   const view = { from: 0, to: total };
@@ -28,7 +28,8 @@ function timeline(s, id, data) {
   function pixel(lane, from, to) {
     const sums = new Map(), n = Math.max(1, (to - from) / lane.bin_us);
     for (let i = first(lane, from); i < lane.bins.at.length && lane.bins.at[i] * lane.bin_us < to; i++) {
-      for (const [k, part] of Object.entries(lane.bins.parts[i])) sums.set(+k, (sums.get(+k) || 0) + part / 1000 / n);
+      const k = lane.bins.category[i];
+      sums.set(k, (sums.get(k) || 0) + lane.bins.part[i] / 1000 / n);
     }
     return sums;
   }
@@ -66,6 +67,6 @@ function timeline(s, id, data) {
     showTip(e, lane.label + '\nat ' + time(t) + '\n' + (parts.join('\n') || 'idle'));
   });
   c.addEventListener('pointerleave', hideTip);
-  legend(s, categories, new Set(lanes.flatMap((l) => l.bins.parts.flatMap((p) => Object.keys(p).map(Number)))));
+  legend(s, categories, new Set(lanes.flatMap((l) => [...new Set(l.bins.category)])));
   redraws.push(draw); draw();
 }
