@@ -312,7 +312,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '(--resume)--resume-or-start[Resume the run if it exists, otherwise start it (for requeued jobs)]' \
-'(--resume)--fast[Solve the stack without its boosted trees\: about a quarter of the time, slightly less accurate]' \
+'(--resume)--fast[Solve the stack without its boosted trees\: about a third of the time, slightly less accurate]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
 '(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
@@ -1236,7 +1236,7 @@ _knockout__subcmd__config__subcmd__show_commands() {
 _knockout__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
-'import:Make a dataset from the public yeast files' \
+'import:Make a dataset from your own screen or the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
@@ -1261,7 +1261,7 @@ _knockout__subcmd__data__subcmd__delete_commands() {
 _knockout__subcmd__data__subcmd__help_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
-'import:Make a dataset from the public yeast files' \
+'import:Make a dataset from your own screen or the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
@@ -1435,7 +1435,7 @@ _knockout__subcmd__help__subcmd__config__subcmd__show_commands() {
 _knockout__subcmd__help__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
-'import:Make a dataset from the public yeast files' \
+'import:Make a dataset from your own screen or the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Show the effect of deleting genes\: edges removed, reactions stopped, genes reached, and measured scores' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \

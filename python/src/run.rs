@@ -252,7 +252,9 @@ impl OpenRun {
             let pairs = Pairs::Neighbours;
             let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =
                 evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, &stack)?;
-            let intervals = predictor.deviations(sets.view()).zip(predictor.wide_intervals(sets.view()));
+            let intervals = predictor
+                .deviations(sets.view(), &predictions)
+                .zip(predictor.wide_intervals(sets.view(), &predictions));
             let predictions = Predictions::new(dataset, split, part, &name, predictions);
             let coverage = intervals
                 .map(|(sd, wide)| Coverage::of(&name, &predictions, &Intervals { sd, wide }, dataset, split));

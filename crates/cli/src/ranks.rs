@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct RanksArg {
     /// Share every step among N processes of this machine; the weights are those of one process with as many shards
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N")]
     ranks: Option<u64>,
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn join(asked: RanksArg, ui: &Ui) -> Result<Ranks> {
     let ranks = match (launched(), asked.ranks) {
         (Some(launch), Some(_)) => return Err(launched_twice(launch)),
         (Some(launch), None) => join_launch(launch)?,
-        (None, Some(ranks)) if ranks > 1 => start(ranks as usize)?,
-        (None, _) => Ranks::alone(),
+        (None, None | Some(1)) => Ranks::alone(),
+        (None, Some(ranks)) => start(usize::try_from(ranks).unwrap_or(usize::MAX))?,
     };
     Ok(joined(ranks, ui))
 }

@@ -97,11 +97,16 @@ impl Catalog {
 
     /// Returns the name of a folder or file: relative to the only folder that was named, otherwise as it is.
     pub(crate) fn label(&self, path: &Path) -> String {
-        let inside = match &self.folders[..] {
-            [only] => path.strip_prefix(only).ok().filter(|inside| !inside.as_os_str().is_empty()),
-            _ => None,
-        };
+        let inside = path.strip_prefix(self.root()).ok().filter(|inside| !inside.as_os_str().is_empty());
         inside.unwrap_or(path).display().to_string()
+    }
+
+    /// Returns the only folder that was named, or an empty path.
+    pub(crate) fn root(&self) -> &Path {
+        match &self.folders[..] {
+            [only] => only,
+            _ => Path::new(""),
+        }
     }
 
     /// Returns the runs as they are now.
@@ -139,7 +144,13 @@ impl Catalog {
 
     /// Returns the folders that were named, for a heading.
     pub(crate) fn title(&self) -> String {
-        let names: Vec<String> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        // A folder such as `.` has a name elsewhere.
+        let whole = |folder: &PathBuf| match folder.file_name() {
+            Some(_) => folder.clone(),
+            None => folder.canonicalize().unwrap_or_else(|_| folder.clone()),
+        };
+        let names: Vec<String> =
+            self.folders.iter().map(|folder| whole(folder).display().to_string()).collect();
         names.join(", ")
     }
 

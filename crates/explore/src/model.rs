@@ -195,7 +195,7 @@ impl Model {
         let mut scores = Scores::default();
         scorer.score(sets.view(), &mut scores)?;
         let wide = match &run.runs[..] {
-            [only] => only.predictor().wide_intervals(sets.view()),
+            [only] => only.predictor().wide_intervals(sets.view(), &scores.mean),
             _ => None,
         };
         let predicted = scores.mean.iter().enumerate().map(|(index, &mean)| {

@@ -499,14 +499,6 @@ impl OpenRun {
         count: usize,
     ) -> Result<Vec<Nearby>> {
         let (samples, cell) = (&dataset.samples, &dataset.cell);
-        let mut lists: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut around = |genes: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
-            let mut all = Vec::new();
-            for gene in genes {
-                all.extend_from_slice(lists.entry(gene).or_insert_with(|| neighbours_of(cell, gene)));
-            }
-            distinct(all)
-        };
         let mut shared: Vec<(usize, usize)> = samples
             .gene_sets()
             .iter()
@@ -519,17 +511,10 @@ impl OpenRun {
         let least = shared.get(count.saturating_sub(1)).map_or(1, |(shared, _)| *shared);
         shared.retain(|(shared, _)| *shared >= least);
         shared.truncate(5_000);
+        let mut around = Neighbourhoods::new(cell);
         let mut found: Vec<(usize, f64, usize)> = shared
             .into_iter()
-            .map(|(shared, row)| {
-                let ours = around(&mut set.iter().copied().filter(|gene| !samples.genes(row).contains(gene)));
-                let theirs =
-                    around(&mut samples.genes(row).iter().copied().filter(|gene| !set.contains(gene)));
-                let (count, other) = (ours.len(), theirs.len());
-                let either = distinct([ours, theirs].concat()).len();
-                let (both, either) = ((count + other - either) as f64, either as f64);
-                (shared, if either > 0.0 { both / either } else { 0.0 }, row)
-            })
+            .map(|(shared, row)| (shared, around.similarity(set, samples.genes(row)), row))
             .collect();
         found.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
         found.truncate(count);
@@ -555,33 +540,74 @@ impl OpenRun {
         is_wanted: impl Fn(&[u32]) -> bool,
     ) -> Result<Reliability> {
         let samples = &dataset.samples;
-        let is_near = |row: &&u32| {
-            let genes = samples.genes(**row as usize);
-            genes.len() == set.len() && is_wanted(genes)
-        };
-        let rows: Vec<u32> = split.rows(Part::Test).iter().filter(is_near).copied().collect();
-        let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
-        let measured: Vec<f64> = rows.iter().map(|&row| samples.scores()[row as usize]).collect();
-        let mut scores = Scores::default();
-        self.scorer().score(sets.view(), &mut scores)?;
+        let test = self.test_predictions(dataset, split, set.len())?;
+        let is_near = |(row, _): &&(u32, f64)| is_wanted(samples.genes(*row as usize));
+        let near = || test.iter().filter(is_near);
+        let predicted: Vec<f64> = near().map(|&(_, prediction)| prediction).collect();
+        let measured: Vec<f64> = near().map(|&(row, _)| samples.scores()[row as usize]).collect();
         let mean = self.labels().mean;
-        let same = scores.mean.iter().zip(&measured).filter(|(a, b)| (**a > mean) == (**b > mean)).count();
-        let same_side = (!rows.is_empty()).then(|| same as f64 / rows.len() as f64);
-        Ok(Reliability { metrics: Metrics::of(&scores.mean, &measured), same_side })
+        let same = predicted.iter().zip(&measured).filter(|(a, b)| (**a > mean) == (**b > mean)).count();
+        let same_side = (!measured.is_empty()).then(|| same as f64 / measured.len() as f64);
+        Ok(Reliability { metrics: Metrics::of(&predicted, &measured), same_side })
     }
 }
 
-/// Returns the neighbours of a gene in all networks, ascending.
-fn neighbours_of(cell: &Cell, gene: u32) -> Vec<u32> {
-    neighbours_in(cell.networks(), gene)
+/// Similarity of the neighbours of genes in all networks. Genes are marked, because thousands of neighbourhoods are compared.
+struct Neighbourhoods<'a> {
+    cell: &'a Cell,
+    /// Neighbours of the genes that a set has beyond another, and their number.
+    of_set: HashMap<Vec<u32>, (Vec<bool>, usize)>,
+    /// Number of the comparison that met a gene last.
+    met: Vec<u32>,
+    comparison: u32,
+}
+
+impl<'a> Neighbourhoods<'a> {
+    fn new(cell: &'a Cell) -> Self {
+        Self { cell, of_set: HashMap::new(), met: vec![0; cell.genes().len()], comparison: 0 }
+    }
+
+    /// Returns the Jaccard index of the neighbours of the genes that a set and a sample do not share.
+    fn similarity(&mut self, set: &[u32], sample: &[u32]) -> f64 {
+        let cell = self.cell;
+        let own: Vec<u32> = set.iter().copied().filter(|gene| !sample.contains(gene)).collect();
+        let (is_ours, ours) = self.of_set.entry(own).or_insert_with_key(|own| {
+            let mut is_ours = vec![false; cell.genes().len()];
+            let all: Vec<u32> = own.iter().flat_map(|&gene| neighbours_in(cell.networks(), gene)).collect();
+            all.iter().for_each(|&gene| is_ours[gene as usize] = true);
+            let count = distinct(all).len();
+            (is_ours, count)
+        });
+        self.comparison += 1;
+        let (mut theirs, mut both) = (0, 0);
+        for &gene in sample.iter().filter(|gene| !set.contains(gene)) {
+            for neighbour in edges_of(cell.networks(), gene).flatten().map(|&neighbour| neighbour as usize) {
+                if self.met[neighbour] != self.comparison {
+                    self.met[neighbour] = self.comparison;
+                    theirs += 1;
+                    both += usize::from(is_ours[neighbour]);
+                }
+            }
+        }
+        let either = *ours + theirs - both;
+        if either > 0 { both as f64 / either as f64 } else { 0.0 }
+    }
 }
 
 /// Returns the neighbours of a gene in some networks, ascending.
 fn neighbours_in<'a>(networks: impl IntoIterator<Item = &'a Network>, gene: u32) -> Vec<u32> {
-    let rows = networks
-        .into_iter()
-        .flat_map(|network| [network.outgoing(), network.incoming()].map(|edges| edges.row(gene as usize)));
-    distinct(rows.flatten().copied().collect())
+    distinct(edges_of(networks, gene).flatten().copied().collect())
+}
+
+/// Returns the other ends of the edges of a gene, network by network and in both directions.
+fn edges_of<'a>(
+    networks: impl IntoIterator<Item = &'a Network>,
+    gene: u32,
+) -> impl Iterator<Item = &'a [u32]> {
+    let rows = move |network: &'a Network| {
+        [network.outgoing(), network.incoming()].map(|edges| edges.row(gene as usize))
+    };
+    networks.into_iter().flat_map(rows)
 }
 
 fn distinct(mut genes: Vec<u32>) -> Vec<u32> {
@@ -626,4 +652,38 @@ fn drawn_edges(cell: &Cell, used: &[String], genes: &BTreeSet<u32>) -> Vec<Drawn
 
 fn unchanged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::failure("the cell could not be changed").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::GeneTable;
+
+    #[test]
+    fn the_similarity_of_neighbourhoods_is_their_jaccard_index() {
+        const GENES: u32 = 30;
+        let mut rng = Rng::new(0, "neighbourhoods");
+        let networks = ["one", "two"].map(|name| {
+            let edges = (0..60)
+                .map(|_| Edge::new(rng.below(GENES as usize) as u32, rng.below(GENES as usize) as u32));
+            Network::from_edges(name, GENES as usize, edges.collect::<Vec<_>>(), SelfLoops::Keep).unwrap().0
+        });
+        let genes = GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:02}"))).unwrap();
+        let cell = Cell::new(genes, networks.to_vec(), None).unwrap();
+        let around = |genes: &[u32], without: &[u32]| -> BTreeSet<u32> {
+            let own = genes.iter().filter(|gene| !without.contains(gene));
+            own.flat_map(|&gene| neighbours_in(cell.networks(), gene)).collect()
+        };
+        let mut neighbourhoods = Neighbourhoods::new(&cell);
+        for _ in 0..200 {
+            let [set, sample] =
+                [0, 1].map(|_| (0..3).map(|_| rng.below(GENES as usize) as u32).collect::<Vec<u32>>());
+            let (ours, theirs) = (around(&set, &sample), around(&sample, &set));
+            let either = ours.union(&theirs).count();
+            let expected =
+                if either > 0 { ours.intersection(&theirs).count() as f64 / either as f64 } else { 0.0 };
+            assert_eq!(neighbourhoods.similarity(&set, &sample), expected, "{set:?} {sample:?}");
+        }
+    }
 }

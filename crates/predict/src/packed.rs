@@ -9,7 +9,7 @@ use knockout_base::files::{EntryKind, Folder, Sealed, replace, seal};
 use knockout_data::screen::Manifest;
 use knockout_models::MODELS;
 use knockout_train::checkpoint::{Checkpoints, Slot};
-use knockout_train::run::{RunDescription, RunSummary};
+use knockout_train::run::{RunDescription, RunManifest, RunSummary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,6 +29,8 @@ const CARD: &str = "README.md";
 /// Folders in the archive.
 const RUN: &str = "run";
 const DATASET: &str = "dataset";
+/// The manifest of the run in the archive.
+const MANIFEST: &str = "run/manifest.json";
 /// Files of an archive.
 const MOST_FILES: usize = 4_096;
 /// Longest file of an archive: what the format holds without extensions.
@@ -189,7 +191,13 @@ fn write(out: &mut dyn Write, card: &str, files: &[Source], pack: &mut Pack) -> 
     for (name, folder, path) in files {
         archive.start_file(&name[..], options).map_err(failed)?;
         let mut file = folder.open_file(path)?;
-        let entry = copy(&mut file, &mut archive).in_file(folder.path().join(path))?;
+        let copied = if name == MANIFEST {
+            // Where a model was trained concerns only its author.
+            without_place(&mut file).and_then(|text| copy(&mut text.as_bytes(), &mut archive))
+        } else {
+            copy(&mut file, &mut archive)
+        };
+        let entry = copied.in_file(folder.path().join(path))?;
         if pack.files.insert(name.clone(), entry).is_some() {
             return Err(Error::damage(format!("{name} would be in the archive twice")));
         }
@@ -198,6 +206,13 @@ fn write(out: &mut dyn Write, card: &str, files: &[Source], pack: &mut Pack) -> 
     copy(&mut seal(pack)?.as_bytes(), &mut archive)?;
     archive.finish().map_err(failed)?;
     Ok(())
+}
+
+/// Reads the manifest of a run, without the machine and the folder it was trained in.
+fn without_place(file: &mut dyn io::Read) -> Result<String> {
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(|error| Error::failure("could not be read").caused_by(error))?;
+    RunManifest::without_place(&text)
 }
 
 /// Copies a file and computes its length and checksum.

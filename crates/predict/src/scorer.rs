@@ -9,15 +9,15 @@ use crate::RunEntry;
 use crate::candidates::nothing_to_predict;
 use crate::packed::{self, Unpacked};
 use knockout_base::error::{Error, Result};
-use knockout_data::cell::GeneSetsRef;
+use knockout_data::cell::{GeneSets, GeneSetsRef};
 use knockout_data::screen::{Dataset, LabelStats, Part, Split};
 use knockout_models::{FixedScorer, MODELS};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Predictions of some sets, in the scores' own units.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +69,12 @@ pub struct OpenRun {
     weights: Checkpoint,
     predictor: Predictor,
     trained_orders: BTreeSet<usize>,
+    /// Rows of the test part with their predictions, by the size of their sets; computed once.
+    test: Mutex<BTreeMap<usize, TestPredictions>>,
 }
+
+/// Rows of a dataset with their predictions.
+type TestPredictions = Arc<[(u32, f64)]>;
 
 /// Runs of one dataset.
 pub struct OpenRuns {
@@ -168,7 +173,16 @@ impl OpenRun {
             weights_hash: checkpoint.weights_hash.clone(),
         };
         let trained_orders = trained_orders(dataset, split);
-        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor, trained_orders })
+        let test = Mutex::default();
+        Ok(Self {
+            entry,
+            checkpoint: path,
+            description,
+            weights: checkpoint,
+            predictor,
+            trained_orders,
+            test,
+        })
     }
 
     /// Returns the description of the run.
@@ -189,6 +203,29 @@ impl OpenRun {
     /// Statistics of the scores that the model was trained on.
     pub fn labels(&self) -> LabelStats {
         self.predictor.labels()
+    }
+
+    /// Returns the rows of the test part with sets of this size, and their predictions. `dataset` and `split` are those of the run.
+    pub(crate) fn test_predictions(
+        &self,
+        dataset: &Dataset,
+        split: &Split,
+        order: usize,
+    ) -> Result<TestPredictions> {
+        // Held while they are computed, so that parallel requests compute them once.
+        let mut known = self.test.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&order) {
+            return Ok(Arc::clone(found));
+        }
+        let genes = |row: u32| dataset.samples.genes(row as usize);
+        let rows: Vec<u32> =
+            split.rows(Part::Test).iter().copied().filter(|&row| genes(row).len() == order).collect();
+        let sets: GeneSets = rows.iter().map(|&row| genes(row)).collect();
+        let mut scores = Scores::default();
+        self.scorer().score(sets.view(), &mut scores)?;
+        let found: TestPredictions = rows.into_iter().zip(scores.mean).collect();
+        known.insert(order, Arc::clone(&found));
+        Ok(found)
     }
 
     /// The scorer of the checkpoint: its model's fixed tables where it has them, its forward pass otherwise.
@@ -222,7 +259,7 @@ struct SolvedScorer<'a> {
 impl Scorer for SolvedScorer<'_> {
     fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
-        out.sd = self.predictor.deviations(sets);
+        out.sd = self.predictor.deviations(sets, &out.mean);
         // Deviations are calibrated on sets of the sizes that training has.
         for (sd, set) in out.sd.iter_mut().flatten().zip(sets.iter()) {
             if !self.trained_orders.contains(&set.len()) {

@@ -143,8 +143,9 @@ pub trait Solution: Send + Sync {
     /// Predicts a score for each set of deleted genes.
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64>;
 
-    /// Returns the standard deviation of a new measurement around each prediction, if the model estimates it.
-    fn deviations(&self, _sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    /// Returns the standard deviation of a new measurement around each prediction, if the model estimates it. `predictions` are those of
+    /// [`predict`](Self::predict), so that no set is predicted twice.
+    fn deviations(&self, _sets: GeneSetsRef<'_>, _predictions: &[f64]) -> Option<Vec<f64>> {
         None
     }
 
@@ -153,8 +154,8 @@ pub trait Solution: Send + Sync {
         None
     }
 
-    /// Returns how many standard deviations cover 95 % of new measurements of each set.
-    fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    /// Returns how many standard deviations cover 95 % of new measurements of each set, given its prediction.
+    fn wide_intervals(&self, sets: GeneSetsRef<'_>, _predictions: &[f64]) -> Option<Vec<f64>> {
         self.wide_interval().map(|wide| vec![wide; sets.len()])
     }
 

@@ -253,7 +253,8 @@ pub fn recalibrate(
     let is_trained = trained_genes(problem.train, problem.cell.genes().len());
     let centre = mean(&problem.train.scores);
     let mut held_out: [HeldOut; 3] = Default::default();
-    if !check(&*solution, problem.val, (&is_trained, centre), &mut held_out) {
+    let of_val = solution.predict(problem.val.sets.view());
+    if !check(&*solution, (problem.val, &of_val), (&is_trained, centre), &mut held_out) {
         return Ok(solution);
     }
     let needs_known = held_out[0].errors.len() < FEWEST_ERRORS;
@@ -326,16 +327,15 @@ fn folds<'p>(
     })
 }
 
-/// Adds the errors of a solution on some records; returns whether the solution has deviations.
+/// Adds the errors of the predictions of a solution for some records; returns whether the solution has deviations.
 fn check(
     solution: &dyn Solution,
-    records: &Records,
+    (records, predictions): (&Records, &[f64]),
     (is_trained, centre): (&[bool], f64),
     held_out: &mut [HeldOut; 3],
 ) -> bool {
     let sets = records.sets.view();
-    let Some(deviations) = solution.deviations(sets) else { return false };
-    let predictions = solution.predict(sets);
+    let Some(deviations) = solution.deviations(sets, predictions) else { return false };
     for (index, set) in sets.iter().enumerate() {
         let size = (records.scores[index] - predictions[index]).abs();
         let error = CheckedError { size, sd: deviations[index], prediction: predictions[index] - centre };
@@ -351,9 +351,9 @@ fn check_fold(
     (is_trained, centre): (&[bool], f64),
     held_out: &mut [HeldOut; 3],
 ) {
-    check(solution, records, (is_trained, centre), held_out);
     let sets = records.sets.view();
     let predictions = solution.predict(sets);
+    check(solution, (records, &predictions), (is_trained, centre), held_out);
     let genes = is_trained.len() as u32;
     for (index, set) in sets.iter().enumerate() {
         let unit = |&gene: &u32| if is_trained[gene as usize] { gene } else { genes + gene };
@@ -441,9 +441,8 @@ impl Solution for Recalibrated {
         self.inner.predict(sets)
     }
 
-    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        let deviations = self.inner.deviations(sets)?;
-        let predictions = self.inner.predict(sets);
+    fn deviations(&self, sets: GeneSetsRef<'_>, predictions: &[f64]) -> Option<Vec<f64>> {
+        let deviations = self.inner.deviations(sets, predictions)?;
         let own = sets.iter().zip(deviations.iter().zip(predictions));
         let centre = f64::from(self.centre);
         Some(own.map(|(set, (&sd, prediction))| self.fit(set).deviation(sd, prediction - centre)).collect())
@@ -453,8 +452,7 @@ impl Solution for Recalibrated {
         Some(f64::from(self.fits[0].wide))
     }
 
-    fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        let predictions = self.inner.predict(sets).into_iter();
+    fn wide_intervals(&self, sets: GeneSetsRef<'_>, predictions: &[f64]) -> Option<Vec<f64>> {
         let centre = f64::from(self.centre);
         Some(sets.iter().zip(predictions).map(|(set, p)| self.fit(set).wide(p - centre)).collect())
     }

@@ -771,7 +771,7 @@ impl Solution for Stack {
         has_cell.iter().filter_map(|&has| if has { of_known.next() } else { of_new.next() }).collect()
     }
 
-    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    fn deviations(&self, sets: GeneSetsRef<'_>, _: &[f64]) -> Option<Vec<f64>> {
         Some(self.deviation.deviations(sets, self.parts.kernel.variances(sets).into_iter()))
     }
 

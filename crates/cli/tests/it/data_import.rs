@@ -267,7 +267,7 @@ fn tables_of_laboratories_are_imported_with_warnings() {
         .warns(&[
             "2 systematic and 2 other names (e.g. YML090W, YOL012C, CDC48, HTZ1)",
             "--genes sgd:SGD_features.tab",
-            "1 rows left out: no score",
+            "1 row left out: no score",
         ])
         .prints(&["3 of 4 rows, 1 with an allele in the name of a gene", "deletion 2, mixed 1"]);
     home.write("matrix.csv", ",AA1,BB1,CC1\nAA1,,-0.5,0.2\nBB1,-0.5,,0.1\nCC1,0.2,0.1,\n");
@@ -320,7 +320,7 @@ fn annotations_are_reported_with_what_was_left_out() {
     let words = "annotations go: 1 terms of 2 genes, 2 pairs (1 terms with too few genes and 0 with too many left out)";
     home.ok(&format!("data import rich {ANNOTATIONS}"))
         .prints(&[words])
-        .warns(&["sgd.gaf: 1 rows left out: evidence IGI"]);
+        .warns(&["sgd.gaf: 1 row left out: evidence IGI"]);
     let report = home.document("rich/import-report.json");
     assert_eq!(report["annotations"][0]["rows"]["unknown_names"]["X"]["rows"], 1);
     assert_eq!(report["annotations"][1]["name"], "complexes");

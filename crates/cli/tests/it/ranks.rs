@@ -93,7 +93,7 @@ fn a_run_gets_a_shard_for_every_rank_and_continues_on_another_number_of_ranks() 
 fn wrong_numbers_of_ranks_are_refused() {
     let home = Home::with_tiny();
     for (line, words) in [
-        ("train tiny --model dango --ranks 0", "--ranks"),
+        ("train tiny --model dango --ranks 0", "0 ranks cannot be started on one machine: take 1 to 64"),
         ("train tiny --model dango --ranks 65", "65 ranks cannot be started on one machine"),
         ("train tiny --model dango --ranks 4 train.shards=2", "4 ranks share the work of 2 shard(s)"),
         ("train tiny --model stack --ranks 2", "solved by one process"),

@@ -1,4 +1,4 @@
-//! The tutorial on a published screen: its commands, in its order, on a small file of the publisher's form.
+//! The tutorial on screens: its commands, in its order, on small files of the forms it names.
 
 #![cfg(feature = "lab")]
 
@@ -9,6 +9,7 @@ use std::path::Path;
 
 const TUTORIAL: &str = include_str!("../../../../docs/tutorial-screen.md");
 const SCREEN: &str = "aao1729_Data_S1.tsv";
+const OWN_TABLE: &str = "my-screen.csv";
 
 /// Writes triples of query pairs and array genes whose scores have effects of genes, and noise.
 fn write_screen(folder: &Path) {
@@ -18,7 +19,13 @@ fn write_screen(folder: &Path) {
                     Combined mutant fitness\tCombined mutant fitness standard deviation\n"
         .to_owned();
     let chromosomes = ["A", "B", "C", "D", "E", "F"];
-    let gene = |index: usize| format!("Y{}L{:03}C", chromosomes[index % 6], 1 + index / 6);
+    // The genes that the tutorial names, and others.
+    let gene = |index: usize| match index {
+        0 => "YAR003W".to_owned(),
+        1 => "YBR258C".to_owned(),
+        63 => "YER083C".to_owned(),
+        _ => format!("Y{}L{:03}C", chromosomes[index % 6], 1 + index / 6),
+    };
     let mut state = 7_u64;
     let mut noise = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -46,10 +53,29 @@ fn write_screen(folder: &Path) {
     fs::write(folder.join(SCREEN), text).unwrap();
 }
 
+/// Writes half of the pairs of some genes under a laboratory's headings, with cells that have no score.
+fn write_own_table(folder: &Path) {
+    let gene = |index: usize| match index {
+        0 => "SWR1".to_owned(),
+        1 => "HTZ1".to_owned(),
+        _ => format!("GEN{index}"),
+    };
+    let mut text = "Query,Array,S-score\n".to_owned();
+    for a in 0..40_usize {
+        for b in (0..a).filter(|b| (a * 7 + b * 3) % 4 > 1) {
+            let score =
+                if (a + b) % 19 == 0 { "n.d.".to_owned() } else { format!("{}", (a * b) as f64 % 7.0 - 3.0) };
+            writeln!(text, "{},{},{score}", gene(a), gene(b)).unwrap();
+        }
+    }
+    fs::write(folder.join(OWN_TABLE), text).unwrap();
+}
+
 #[test]
 fn the_tutorial_works_as_it_is_written() {
     let home = tempfile::tempdir().unwrap();
     write_screen(home.path());
+    write_own_table(home.path());
     let commands: Vec<&str> =
         TUTORIAL.lines().filter_map(|line| line.strip_prefix("    knockout ")).map(str::trim).collect();
     assert!(commands.len() >= 10, "{commands:?}");
@@ -66,5 +92,7 @@ fn the_tutorial_works_as_it_is_written() {
     let hits = fs::read_to_string(home.path().join("hits.html")).unwrap();
     assert!(hits.contains("<svg") && hits.contains("keep the figure as SVG"));
     assert!(home.path().join("why.html").is_file());
+    let own = fs::read_to_string(home.path().join("my-hits/bottom.csv")).unwrap();
+    assert!(own.lines().count() > 50, "{own}");
     assert!(home.path().join("stack.knockout").is_file() && home.path().join("theirs/bottom.csv").is_file());
 }

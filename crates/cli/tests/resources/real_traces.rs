@@ -123,3 +123,27 @@ fn reference_figures_agree(document: &Value, figures: &Value) -> bool {
     (positive.is_null() || document["complete_with_positive_dur"] == *positive)
         && (figures["naive_sum_us"].is_null() || close(&document["naive_sum_us"], &figures["naive_sum_us"]))
 }
+
+/// Every line of output that the guide's example quotes is in the report of its trace, up to white space and what it cuts off.
+pub(crate) fn the_example_of_the_guide_is_what_the_program_prints(traces: &Path) {
+    let guide = include_str!("../../../../docs/trace.md");
+    let (_, example) = guide.split_once("## From a trace to the answer\n").unwrap();
+    let (example, _) = example.split_once("\n## ").unwrap();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let folder = tempfile::tempdir().unwrap();
+    let (mut printed, mut quoted) = (String::new(), 0);
+    for line in example.lines().filter_map(|line| line.strip_prefix("    ")) {
+        if let Some(command) = line.strip_prefix("knockout trace analyze ") {
+            let (file, options) = command.split_once(' ').unwrap();
+            let file = traces.join("jobs").join(file);
+            let mut all = vec!["trace", "analyze", file.to_str().unwrap()];
+            all.extend(options.split(' '));
+            let ran = run_in(folder.path(), &all).ok();
+            printed = ran.stdout.lines().map(|line| words(line) + "\n").collect();
+        } else if !line.starts_with("knockout ") {
+            quoted += 1;
+            assert!(printed.contains(words(line).trim_end_matches("; …")), "{line}");
+        }
+    }
+    assert!(quoted >= 8, "{quoted}");
+}

@@ -176,8 +176,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
             choices.cut_off
         ));
     } else {
-        page.picture = Some(Plot::Chart(curve(&ordered, &choices)));
-        page.sections.push(at_numbers(&ordered, strong, &choices));
+        page.figures.push(Plot::Chart(curve(&ordered, &choices)));
     }
     match model.hits() {
         Ok(hits) => {
@@ -186,6 +185,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         }
         Err(reason) => page.warnings.push(format!("No list of hits: {reason}.")),
     }
+    page.sections.extend((strong > 0).then(|| at_numbers(&ordered, strong, &choices)));
     Ok(page)
 }
 
@@ -341,7 +341,7 @@ fn list(
     ];
     let rows = rows(shown, listed, records, choices)?;
     let unknown = rows.iter().any(|row| row.document.false_share.is_none()).then(|| {
-        "\u{2013}: the test part has too few samples of this regime. The precision above is of other regimes and does not hold for \
+        "\u{2013}: the test part has too few samples of this regime. The precision below is of other regimes and does not hold for \
          these hits."
             .to_owned()
     });

@@ -9,7 +9,6 @@ use knockout_report::lab::{TrainedComparison, TrainingReport, runs_page, trained
 use knockout_report::page::{Field, Form, Interactive, Page, Section, SectionItem, TableCell, colour};
 use knockout_train::run::{RunState, RunSummary};
 use serde::Serialize;
-use std::path::Path;
 
 /// Runs whose curves are drawn.
 const MOST_RUNS: usize = 200;
@@ -121,7 +120,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         return Ok(page);
     }
     let document = RunsDocument::of(explorer, &runs);
-    let listed = runs_page(Path::new(""), &runs);
+    let listed = runs_page(explorer.catalog.root(), &runs);
     let mut page = Page { findings: listed.findings, ..empty_page("Runs", explorer.catalog.title()) };
     for (index, group) in document.groups.iter().enumerate() {
         let interactive = Interactive {
@@ -153,8 +152,8 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
 /// Lets the name of a run lead to its page.
 fn link(explorer: &Explorer, runs: &[RunSummary], row: &mut [TableCell]) {
     let Some(first) = row.first_mut() else { return };
-    if let Some(run) = runs.iter().find(|run| run.folder.display().to_string() == first.text) {
-        let label = explorer.catalog.label(&run.folder);
+    let label = |run: &RunSummary| explorer.catalog.label(&run.folder);
+    if let Some(label) = runs.iter().map(label).find(|label| *label == first.text) {
         *first = TableCell::from(&label[..]).linked(address("run", &[("of", &label)]));
     }
 }

@@ -28,6 +28,11 @@ fn a_packed_model_predicts_the_same_without_run_and_dataset() {
         let again = home.path().join("again.knockout");
         pack(&run, None, None, Some("CC0-1.0"), &again).unwrap();
         assert_eq!(fs::read(&file).unwrap(), fs::read(&again).unwrap(), "the same bytes");
+        // The archive is not compressed: its bytes have the texts of all files.
+        let whole = fs::read(&file).unwrap();
+        let has = |text: &str| whole.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(has("\"host\": \"\"") && has("\"dataset_folder\": \"tiny\""), "{model}");
+        assert!(!has(home.path().to_str().unwrap()), "{model} names a folder of its author");
         predictions(&OpenRuns::open(&[run], None, None).unwrap())
     });
     fs::remove_dir_all(home.path().join("runs")).unwrap();

@@ -81,12 +81,22 @@ fn table(board: &Leaderboard) -> Table {
         Column::number("better/worse").wide_only(),
         Column::number("CPU s"),
     ]);
-    table.with_rows(board.rows.iter().map(|row| cells(row, &scale)))
+    table.with_rows(board.rows.iter().map(|row| cells(row, board, &scale)))
 }
 
-fn cells(row: &LeaderboardRow, scale: &BarScale) -> [TableCell; 9] {
+/// Returns whether the mean of a model is over fewer splits than the board has.
+fn is_partial(row: &LeaderboardRow, board: &Leaderboard) -> bool {
+    row.defined_splits() < board.seeds.len()
+}
+
+fn cells(row: &LeaderboardRow, board: &Leaderboard, scale: &BarScale) -> [TableCell; 9] {
     let against = row.against_stack.as_ref();
-    let mark = if row.is_finished { "" } else { " *" };
+    let mark = match (row.is_finished, is_partial(row, board)) {
+        (true, false) => "",
+        (false, false) => " *",
+        (true, true) => " \u{2020}",
+        (false, true) => " *\u{2020}",
+    };
     [
         TableCell::coloured(format!("{}{mark}", row.name), colour(&row.name)),
         scale.cell(&row.name, row.pearson, row.low.zip(row.high)),
@@ -135,6 +145,13 @@ fn legend(boards: &[Leaderboard], budget: Option<Duration>) -> Vec<String> {
         lines.push(format!(
             "* not trained to its end: stopped when its CPU time{budget} was used up; the best state in validation counts"
         ));
+    }
+    if boards.iter().any(|board| board.rows.iter().any(|row| is_partial(row, board))) {
+        lines.push(
+            "\u{2020} mean over fewer splits than there are: a split is not done, or the model predicts the same for all its sets, where \
+             Pearson is undefined. These models are last and cannot be compared with the others"
+                .to_owned(),
+        );
     }
     lines
 }

@@ -92,8 +92,8 @@ fn findings(document: &DemoDocument) -> Vec<String> {
     });
     let hit = document.hits.bottom.first().map(|hit| {
         format!(
-            "Strongest prediction among {}: {}, {}.",
-            document.hits.what,
+            "Strongest of {} predictions without a measurement: {}, score {}.",
+            count(document.hits.scored as usize),
             hit.names.join(" "),
             prediction(hit)
         )
@@ -155,14 +155,13 @@ fn hits(document: &DemoDocument) -> Section {
     let largest = largest.max_by(|a, b| a.contribution.abs().total_cmp(&b.contribution.abs()));
     let why = largest.map(|term| {
         let genes: Vec<&str> = explanation.genes.iter().map(|gene| &gene.name[..]).collect();
-        format!(
-            "{}: of {:.3}, {:+.3} comes from {}, the largest of {} terms.",
-            genes.join(" "),
-            explanation.prediction,
-            term.contribution,
-            term.genes.join(" with "),
-            explanation.parts.len()
-        )
+        let from = match term.genes.len() {
+            1 => format!("{} alone", term.genes[0]),
+            some if some < genes.len() => format!("{} together", term.genes.join(" and ")),
+            _ => "all of them together, beyond single genes and pairs".to_owned(),
+        };
+        let (whole, part) = (explanation.prediction, term.contribution);
+        format!("{}: of {whole:.3}, {part:+.3} comes from {from}.", genes.join(" "))
     });
     let section = Section::new("hits", "Which interactions to measure next?")
         .note("Lowest predicted scores among sets without a measurement: the sickest combinations.")

@@ -146,8 +146,8 @@ impl EvaluationPictures<'_> {
         let share = strong as f64 / self.calibration.measured.len() as f64;
         Chart {
             title: format!("Finding scores below {}: precision and recall", self.cut_off),
-            across: "recall: share of the strong interactions that are found".to_owned(),
-            up: "precision: share of the lowest predictions that are strong".to_owned(),
+            across: "recall".to_owned(),
+            up: "precision".to_owned(),
             series: vec![
                 Series::new("lowest predictions", curve.iter().copied()),
                 Series::new("a guess", [(0.0, share), (1.0, share)]),
@@ -217,12 +217,13 @@ pub(super) fn heading(
 ) -> Vec<String> {
     let samples = rows.first().map_or(0, |row| row.metrics.count);
     let part = format!("{part} part of the {split} split (seed {split_seed}): {} samples", count(samples));
-    let unseen = unseen.map(|unseen| {
-        format!(
-            "genes of it that never occur in training: {} (in {} of its samples)",
-            count(unseen.genes),
+    let unseen = unseen.map(|unseen| match unseen.genes {
+        0 => "all of its genes occur in training".to_owned(),
+        genes => format!(
+            "{} of its genes never occur in training, in {} of its samples",
+            count(genes),
             count(unseen.records)
-        )
+        ),
     });
     [part].into_iter().chain(unseen).collect()
 }

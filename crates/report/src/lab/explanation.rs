@@ -22,6 +22,8 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
         explanation.prediction,
         measured.unwrap_or_default()
     );
+    let accuracy = explanation.accuracy.as_ref();
+    let accuracy = accuracy.map(|found| format!("accuracy (Pearson), {}", accuracy_sentence(found)));
     let mut sections = Vec::new();
     // A solved model leaves no neighbours out, but it may use similar profiles.
     if !explanation.similar.is_empty() {
@@ -38,7 +40,7 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
         title: names.join(" "),
         subtitle: run.to_owned(),
         made_by: "knockout explain".to_owned(),
-        findings: vec![headline],
+        findings: [headline].into_iter().chain(accuracy).collect(),
         sections,
         ..Page::default()
     }
@@ -164,8 +166,15 @@ fn plain(value: f64) -> String {
     if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:.4}") }
 }
 
+/// Share of the prediction around the mean score that an effect must have for the full colour.
+const LEAST_SHARE: f64 = 0.05;
+
 fn diagram(explanation: &Explanation) -> Diagram {
-    let largest = explanation.neighbours.iter().map(|neighbour| neighbour.effect.abs()).fold(0.0, f64::max);
+    // Effects that are small beside the prediction stay pale.
+    let base = explanation.parts.first().map_or(0.0, |mean| mean.predicted);
+    let least = LEAST_SHARE * (explanation.prediction - base).abs();
+    let effects = explanation.neighbours.iter().map(|neighbour| neighbour.effect.abs());
+    let largest = effects.fold(least, f64::max);
     let around = explanation.neighbours.iter().map(|neighbour| &neighbour.gene);
     let drawn: Vec<&GeneName> = explanation.genes.iter().chain(around).collect();
     let position = |gene: u32| drawn.iter().position(|drawn| drawn.index == gene);
@@ -189,11 +198,16 @@ fn diagram(explanation: &Explanation) -> Diagram {
     }
 }
 
+/// Heading of the networks of a neighbour.
+const NEXT_TO: &str = "next to the set in";
+
 /// Returns the sections with a table each.
 fn tables(explanation: &Explanation) -> Vec<Section> {
     let section = |title: &str, columns: &[&str], rows: Vec<Vec<String>>| {
-        let column = |(index, name): (usize, &&str)| {
-            if index == 0 || index > 3 { Column::text(*name) } else { Column::number(*name) }
+        let column = |(index, name): (usize, &&str)| match *name {
+            NEXT_TO => Column::text(*name).wide_only(),
+            _ if index == 0 || index > 3 => Column::text(*name),
+            _ => Column::number(*name),
         };
         let table = Table::new(columns.iter().enumerate().map(column)).with_rows(rows);
         let words = title.split([' ', ',', ':']).take(2).collect::<Vec<_>>();
@@ -224,7 +238,7 @@ fn tables(explanation: &Explanation) -> Vec<Section> {
         ));
         sections.push(section(
             "Neighbours, cut off one at a time",
-            &["neighbour", "effect", "without it", "next to the set in"],
+            &["neighbour", "effect", "without it", NEXT_TO],
             neighbours.collect(),
         ));
     }
@@ -260,14 +274,11 @@ fn remarks(explanation: &Explanation) -> Vec<String> {
         NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
     });
     let of_size = format!("test samples of {} genes", explanation.genes.len());
-    let regime = match &explanation.accuracy {
-        Some(accuracy) => format!("accuracy (Pearson), {}", accuracy_sentence(accuracy)),
-        None => format!("regime: {}", explanation.regime.title()),
-    };
+    // The accuracy is among the findings.
+    let regime = explanation.accuracy.is_none().then(|| format!("regime: {}", explanation.regime.title()));
     let measured = [
-        regime,
         reliability(&format!("{of_size} that share a gene with the set"), &explanation.nearby),
         reliability(&of_size, &explanation.overall),
     ];
-    reason.map(str::to_owned).into_iter().chain(measured).collect()
+    reason.map(str::to_owned).into_iter().chain(regime).chain(measured).collect()
 }

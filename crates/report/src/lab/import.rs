@@ -77,8 +77,10 @@ fn name_remarks(file: &str, kinds: &NameKinds) -> Vec<String> {
 
 /// Rows left out for other reasons than their genes, a line per reason.
 fn skipped(file: &str, rows: &RowReport) -> Vec<String> {
-    let line =
-        |(reason, skipped): (&String, &u64)| format!("{file}: {} rows left out: {reason}", count(*skipped));
+    let line = |(reason, skipped): (&String, &u64)| {
+        let rows = if *skipped == 1 { "row" } else { "rows" };
+        format!("{file}: {} {rows} left out: {reason}", count(*skipped))
+    };
     rows.skipped.iter().map(line).collect()
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Hits that text shows; the files have all of them.
 const PRINTED: usize = 10;
 /// Hits that a page shows before it is expanded.
-const SHOWN: usize = 100;
+const SHOWN: usize = 25;
 
 /// Document of `predict`.
 #[derive(Debug, Clone, Serialize)]
@@ -412,21 +412,31 @@ pub fn hits_page(
         Fact::new("predictions", count(summary.scored() as usize)),
         Fact::new("mean prediction", figure(summary.mean())),
     ];
-    facts.extend(document.accuracy.iter().map(|found| {
+    let hits = || document.top.iter().chain(&document.bottom);
+    let is_listed = |found: &&RegimeAccuracy| {
+        hits().next().is_none() || hits().any(|hit| hit.regime == Some(found.regime))
+    };
+    let accuracy: Vec<RegimeAccuracy> = document.accuracy.iter().filter(is_listed).cloned().collect();
+    facts.extend(accuracy.iter().map(|found| {
         let pearson = found.pearson.map_or_else(|| "unknown".to_owned(), |_| figure(found.pearson));
         Fact::new(format!("Pearson, sets of {} genes, {}", found.genes, found.regime.title()), pearson)
     }));
-    let accuracy = accuracy_sentences(&document.accuracy).into_iter();
+    let accuracy = accuracy_sentences(&accuracy).into_iter();
     let accuracy = accuracy.map(|sentence| format!("Accuracy, {sentence}."));
     let scatter = calibration.map(|found| scatter("Test part", &found.measured, &found.predicted));
     Page {
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
         made_by: format!("{} --out {}", plan.command, folder.path().display()),
         facts,
-        findings: accuracy.chain(notes(calibration, opened)).collect(),
-        picture: calibration.map(|found| Plot::Chart(groups(found))),
-        figures: [Plot::Chart(histogram(summary, opened))]
+        findings: expected_hits(document)
             .into_iter()
+            .chain(accuracy)
+            .chain(notes(calibration, opened))
+            .collect(),
+        figures: calibration
+            .map(|found| Plot::Chart(groups(found)))
+            .into_iter()
+            .chain([Plot::Chart(histogram(summary, opened))])
             .chain(scatter.map(Plot::Scatter))
             .collect(),
         sections,
@@ -440,18 +450,32 @@ fn run_name(run: &RunEntry) -> String {
     format!("{}{step}", run.folder.display())
 }
 
+/// Returns how many hits of each list are expected to have a score beyond the cut-off.
+fn expected_hits(document: &PredictionDocument) -> Vec<String> {
+    let Some(CutOffs { negative, positive }) = document.cut_offs else { return Vec::new() };
+    let lists =
+        [("highest", &document.top, "above", positive), ("lowest", &document.bottom, "below", negative)];
+    let sentence = |(name, hits, beyond, cut_off): (&str, &Vec<HitDocument>, &str, f64)| {
+        let last = hits.iter().rposition(|hit| hit.false_share.is_some())?;
+        let FalseShare { share, low, high, .. } = hits[last].false_share.as_ref()?;
+        let number = |share: f64| ((last + 1) as f64 * (1.0 - share)).round();
+        Some(format!(
+            "Of the {} {name} predictions, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.",
+            count(last + 1),
+            number(*share),
+            number(*high),
+            number(*low)
+        ))
+    };
+    lists.into_iter().filter_map(sentence).collect()
+}
+
 fn notes(calibration: Option<&Calibration>, opened: &OpenRuns) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(found) = calibration {
-        notes.push(format!(
-            "On the {} samples of the test part with as many genes, which no run was fitted to, predictions and measured scores \
-             correlate by {}.",
-            count(found.measured.len()),
-            figure(found.metrics.pearson)
-        ));
         if let Some(((low, below), (high, above))) = found.groups.first().zip(found.groups.last()) {
             notes.push(format!(
-                "The tenth of them with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
+                "The tenth of the test part with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
                  highest tenth (mean {high:.4}) at {above:.4}."
             ));
         }

@@ -92,7 +92,8 @@ fn groups(runs: &[RunSummary]) -> Vec<Vec<&RunSummary>> {
 
 /// Names the best run of a group, with the group where there are several.
 fn best_of(dir: &Path, group: &[&RunSummary], is_one_of_several: bool) -> Option<String> {
-    let known = group.iter().filter_map(|run| Some((run, run.best_pearson?)));
+    // Of equal runs the first.
+    let known = group.iter().rev().filter_map(|run| Some((run, run.best_pearson?)));
     let (best, pearson) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let of = if is_one_of_several { format!("{}, {}: ", best.dataset, best.split) } else { String::new() };
     Some(format!("{of}{} is best in validation (Pearson {pearson:.4})", short_name(dir, best)))
@@ -130,7 +131,9 @@ fn grouped(mut table: Table) -> Table {
 fn cells(run: &RunSummary, name: String, scale: &BarScale) -> [TableCell; 10] {
     let wanted = run.epochs_wanted.map_or_else(String::new, |wanted| format!("/{wanted}"));
     let best = match (run.best_pearson, run.best_epoch) {
-        (Some(best), Some(epoch)) => format!("{best:.4} (epoch {epoch})"),
+        // A solved model has no epochs.
+        (Some(best), Some(epoch)) if run.epochs_wanted.is_some() => format!("{best:.4} (epoch {epoch})"),
+        (Some(best), _) => format!("{best:.4}"),
         _ => dash(),
     };
     let sorted = |text: String, value: Option<f64>| TableCell { value, ..text.into() };

@@ -1,7 +1,7 @@
 //! The page of a run: curves over epochs or over the settings of a solver, predicted against measured.
 
 use super::accuracy::{error, interval, scatter};
-use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Scale, Section, Series, Table};
+use crate::page::{Card, Chart, Column, Fact, Medium, Page, Plot, Scale, Section, Series, Table};
 use crate::units::{count, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
@@ -133,16 +133,20 @@ impl TrainingReport {
                 Section::new("tried", "Settings tried").only(Medium::Html).with(tried_table(&self.tried)),
             );
         }
-        let mut figures: Vec<Plot> =
-            if self.parameters.is_some() { self.epoch_charts() } else { tried_chart(&self.tried) }
-                .into_iter()
-                .map(Plot::Chart)
-                .collect();
-        let picture = (!figures.is_empty()).then(|| figures.remove(0));
-        if let Some(validation) = &self.validation {
+        let validation = self.validation.as_ref().map(|validation| {
             let state = if self.parameters.is_some() && self.end.is_some() { ", last state" } else { "" };
             let title = format!("Validation part{state}");
-            figures.insert(0, Plot::Scatter(scatter(title, &validation.measured, &validation.predicted)));
+            Plot::Scatter(scatter(title, &validation.measured, &validation.predicted))
+        });
+        let (mut picture, mut figures, mut panels) = (None, Vec::new(), Vec::new());
+        if self.parameters.is_some() {
+            let mut curves = self.epoch_charts().into_iter().map(Plot::Chart);
+            picture = curves.next();
+            figures.extend(validation.into_iter().chain(curves));
+        } else {
+            // Above the tables of settings.
+            let tried = tried_chart(&self.tried).into_iter().map(Plot::Chart);
+            panels.extend(validation.into_iter().chain(tried).map(Card::Plot));
         }
         let next = match self.end {
             Some(End::Stopped) => format!("`knockout train --resume {folder}`"),
@@ -165,6 +169,7 @@ impl TrainingReport {
             facts: self.facts(),
             findings: self.findings(),
             picture,
+            panels,
             sections,
             figures,
             next: vec![next],
@@ -215,9 +220,9 @@ impl TrainingReport {
         }
         findings.extend(self.new_genes());
         findings.extend(simple_answers(&self.choices));
-        findings.extend(self.end.map(|end| {
+        findings.extend(self.end.filter(|end| *end != End::Solved).map(|end| {
             let why = match end {
-                End::Solved => "solved",
+                End::Solved => "",
                 End::Epochs => "all epochs done",
                 End::Steps => "all steps done",
                 End::Patience => "no better validation Pearson for as long as run.patience allows",
@@ -246,8 +251,6 @@ impl TrainingReport {
             facts.push(Fact::new("parameters", count(parameters)));
             facts.push(Fact::new("steps", count(run.steps)));
         }
-        facts.extend(self.attainable_pearson.map(|r| Fact::new("attainable Pearson", format!("{r:.4}"))));
-        facts.extend(self.repeats.clone());
         let times: Vec<EpochTimes> = run.lines.iter().filter_map(|line| line.times).collect();
         if let Some(last) = times.last() {
             let sum = |of: fn(&EpochTimes) -> f64| duration_of_seconds(times.iter().map(of).sum());
@@ -258,6 +261,9 @@ impl TrainingReport {
                 facts.push(Fact::new("samples per second, last", rate(last.samples_per_second)));
             }
         }
+        // Bounds of any model, behind the figures of this one.
+        facts.extend(self.attainable_pearson.map(|r| Fact::new("attainable Pearson", format!("{r:.4}"))));
+        facts.extend(self.repeats.clone());
         facts
     }
 
@@ -311,7 +317,6 @@ impl TrainingReport {
     }
 }
 
-/// Returns how well repeated measurements agree, where the screen has some.
 /// Names the simple predictor that is the answer of a stack, where one is: of sets of known genes, and of others.
 fn simple_answers(choices: &[Choice]) -> Vec<String> {
     let answer = |(prefix, sets): (&str, &str)| {
@@ -335,10 +340,11 @@ fn simple_answers(choices: &[Choice]) -> Vec<String> {
     kinds.into_iter().filter_map(answer).collect()
 }
 
+/// Returns how well repeated measurements agree, where the screen has some.
 fn repeats_fact(manifest: &Manifest) -> Option<Fact> {
     let ceiling = manifest.bounds().ceiling?;
     let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, count(ceiling.sets));
-    Some(Fact::new("measuring again", value))
+    Some(Fact::new("Pearson of measuring again", value))
 }
 
 /// Returns the name of the solver of a setting: the text before its first comma.

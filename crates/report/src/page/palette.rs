@@ -1,7 +1,7 @@
 //! Colours by name: a category, phase or model has the same colour on every page.
 
-/// Colours of the phases of a step, as the rules of traces colour the category of the same role.
-const ROLES: [(&str, &str); 18] = [
+/// Colours of the phases of a step, as the rules of traces colour the category of the same role, and of lines of reference.
+const ROLES: [(&str, &str); 20] = [
     ("forward", "#4c8bf5"),
     ("forward and loss", "#4c8bf5"),
     ("backward", "#8e6bd8"),
@@ -20,6 +20,9 @@ const ROLES: [(&str, &str); 18] = [
     ("untracked", "#a7adb8"),
     ("loop and untracked", "#a7adb8"),
     ("clip", "#f0b7a1"),
+    // What figures are compared with.
+    ("perfect prediction", "#a7adb8"),
+    ("a guess", "#a7adb8"),
 ];
 
 /// Colours of all other names, readable on a light and on a dark page.

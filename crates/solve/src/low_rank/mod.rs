@@ -286,7 +286,7 @@ impl Solution for LowRank {
         sets.iter().enumerate().map(predict).collect()
     }
 
-    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    fn deviations(&self, sets: GeneSetsRef<'_>, _: &[f64]) -> Option<Vec<f64>> {
         Some(self.deviation.deviations(sets, sets.iter().map(|set| self.unknown_share(set))))
     }
 

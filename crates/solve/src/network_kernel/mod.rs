@@ -350,7 +350,7 @@ impl Solution for NetworkKernel {
         sets.iter().enumerate().map(predict).collect()
     }
 
-    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    fn deviations(&self, sets: GeneSetsRef<'_>, _: &[f64]) -> Option<Vec<f64>> {
         Some(self.deviation.deviations(sets, self.variances(sets).into_iter()))
     }
 

@@ -318,8 +318,14 @@ fn screens_without_networks_or_with_one_pair_are_solved() {
     let problem = Problem::new(&cells[2], &train, &val);
     let solution = StackOptions::default().solve(problem, &mut ()).unwrap();
     assert!((solution.predict(few(1).sets.view())[0] - 1.5).abs() < 1.0);
-    let deviations = solution.deviations(test.sets.view()).unwrap();
+    let deviations = deviations(&*solution, &test.sets);
     assert!(deviations.iter().all(|sd| sd.is_finite() && *sd >= 0.0));
+}
+
+/// Returns the standard deviations around the predictions of a solution.
+fn deviations(solution: &dyn Solution, sets: &GeneSets) -> Vec<f64> {
+    let predictions = solution.predict(sets.view());
+    solution.deviations(sets.view(), &predictions).unwrap()
 }
 
 fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, val: &Records) -> f64 {
@@ -355,11 +361,11 @@ fn repeated_pairs_with_different_scores_are_averaged() {
 fn the_prediction_of_a_pair_does_not_depend_on_the_batch() {
     fn check<O: SolvedOptions>(cell: &Cell, parts: &[Records; 3], sets: &GeneSets) {
         let (solution, _) = solve(&O::default(), parts, cell);
-        let (all, deviations) = (solution.predict(sets.view()), solution.deviations(sets.view()).unwrap());
+        let (all, of_all) = (solution.predict(sets.view()), deviations(&*solution, sets));
         for (i, set) in sets.view().iter().enumerate().step_by(7) {
             let alone: GeneSets = [set].into_iter().collect();
             assert_eq!(solution.predict(alone.view())[0].to_bits(), all[i].to_bits());
-            assert_eq!(solution.deviations(alone.view()).unwrap()[0].to_bits(), deviations[i].to_bits());
+            assert_eq!(deviations(&*solution, &alone)[0].to_bits(), of_all[i].to_bits());
         }
     }
     let (cell, mut parts) = (cell(), parts(|gene| gene >= 55));
@@ -390,17 +396,16 @@ fn deviations_are_calibrated_and_wider_for_new_genes() {
     ] {
         let test = &parts[2];
         let predictions = solution.predict(test.sets.view());
-        let deviations = solution.deviations(test.sets.view()).unwrap();
+        let of_test = deviations(&*solution, &test.sets);
         let within = |times: f64| {
             let errors = predictions.iter().zip(&test.scores).map(|(a, b)| (a - b).abs());
-            let inside = errors.zip(&deviations).filter(|(error, deviation)| *error <= times * **deviation);
+            let inside = errors.zip(&of_test).filter(|(error, deviation)| *error <= times * **deviation);
             inside.count() as f64 / predictions.len() as f64
         };
         assert!((0.60..0.76).contains(&within(1.0)), "{}", within(1.0));
         let wide = within(solution.wide_interval().unwrap());
         assert!((0.91..0.99).contains(&wide), "{wide}");
-        let pair =
-            |a, b| solution.deviations([&[a, b][..]].into_iter().collect::<GeneSets>().view()).unwrap()[0];
+        let pair = |a, b| deviations(&*solution, &[&[a, b][..]].into_iter().collect())[0];
         assert!(pair(55, 58) >= pair(1, 2));
     }
 }

@@ -193,21 +193,23 @@ impl Predictor {
         self.prior_knowledge.iter().cloned().chain(of_others).collect()
     }
 
-    /// Returns the standard deviation of a new measurement around each prediction, if the model estimates it.
-    pub fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    /// Returns the standard deviation of a new measurement around each of the `predictions` of these sets, if the model estimates it.
+    pub fn deviations(&self, sets: GeneSetsRef<'_>, predictions: &[f64]) -> Option<Vec<f64>> {
         match &self.trained {
             // The standard deviations of one model do not apply to a sum of models.
             _ if self.builds_on_others() => None,
             FittedModel::Network { .. } => None,
-            FittedModel::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
+            FittedModel::Solved(solution) => {
+                with_ascending(sets, |sets| solution.deviations(sets, predictions))
+            }
         }
     }
 
     /// Returns how many of these deviations hold 95 % of new measurements of each set; one holds 68 %.
-    pub fn wide_intervals(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+    pub fn wide_intervals(&self, sets: GeneSetsRef<'_>, predictions: &[f64]) -> Option<Vec<f64>> {
         match &self.trained {
             FittedModel::Network { .. } => None,
-            FittedModel::Solved(solution) => solution.wide_intervals(sets),
+            FittedModel::Solved(solution) => solution.wide_intervals(sets, predictions),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::description::SPLIT_FILE;
 use super::folder::{NewRunFiles, RunFolder};
-use super::manifest::{Inputs, RunManifest};
+use super::manifest::{DATASET_FOLDER, Inputs, RunManifest};
 use crate::config::{Config, SplitOptions};
 use crate::predictor::BaseRuns;
 use knockout_base::error::{Error, Result};
@@ -146,7 +146,7 @@ pub(super) fn start_folder(
         host: crate::machine::host(),
         inputs: Inputs::of(dataset),
         conditions: BTreeMap::from([
-            ("dataset_folder".to_owned(), dataset_folder.to_owned()),
+            (DATASET_FOLDER.to_owned(), dataset_folder.to_owned()),
             ("threads".to_owned(), rayon::current_num_threads().to_string()),
             ("instructions".to_owned(), instructions(config).name().to_owned()),
             ("precision".to_owned(), "f32".to_owned()),

@@ -1,5 +1,6 @@
 //! The description of a run in its folder: manifest and configuration, and through them its dataset and split.
 
+use super::manifest::DATASET_FOLDER;
 use super::{RunFolder, RunManifest};
 use crate::checkpoint::Checkpoint;
 use crate::config::{Config, IdentityDifference};
@@ -75,7 +76,7 @@ impl RunDescription {
 
     /// Returns the folder of the dataset: the given one, or that at the start of the run.
     pub fn dataset_folder(&self) -> Result<&Path> {
-        let then = self.manifest.conditions.get("dataset_folder").map(Path::new);
+        let then = self.manifest.conditions.get(DATASET_FOLDER).map(Path::new);
         self.dataset_now.as_deref().or(then).ok_or_else(|| {
             let manifest = self.folder().join("manifest.json");
             Error::request(format!("{} lacks the path of its dataset", manifest.display()))

@@ -2,6 +2,7 @@
 //!
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
+use super::manifest::DATASET_FOLDER;
 use super::solving::SOLVING;
 use super::{MetricsHistory, MetricsLine, RunFolder, RunManifest, read_history};
 use crate::checkpoint::{Checkpoints, Slot};
@@ -147,7 +148,7 @@ impl RunSummary {
         }
         let text = |key: &str| settings.get(key).cloned().unwrap_or_default();
         let number = |key: &str| settings.get(key).and_then(|value| value.parse::<i64>().ok());
-        let dataset = manifest.conditions.get("dataset_folder").map(Path::new);
+        let dataset = manifest.conditions.get(DATASET_FOLDER).map(Path::new);
         let mut split = format!("{} seed {}", text("split.scheme"), text("split.seed"));
         for key in ["fold", "file"] {
             let value = text(&format!("split.{key}"));

@@ -5,6 +5,10 @@ use knockout_base::files::{Sealed, seal};
 use knockout_data::screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Condition that names the folder of the dataset.
+pub(super) const DATASET_FOLDER: &str = "dataset_folder";
 
 /// Where and with what a run was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +65,17 @@ fn damaged(reason: &str) -> Error {
 }
 
 impl RunManifest {
+    /// Returns a stored document without the name of the machine and the folders above the dataset.
+    pub fn without_place(text: &[u8]) -> Result<String> {
+        let (mut manifest, files) = Self::read(text)?;
+        manifest.host.clear();
+        if let Some(dataset) = manifest.conditions.get_mut(DATASET_FOLDER) {
+            let name = Path::new(&*dataset).file_name().unwrap_or_default();
+            *dataset = name.to_string_lossy().into_owned();
+        }
+        manifest.sealed(files)
+    }
+
     /// Returns the text of the document.
     pub(super) fn sealed(&self, files: BTreeMap<String, String>) -> Result<String> {
         seal(&ManifestDocument { manifest: self, files })

@@ -10,6 +10,7 @@ use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::{MeasuredScores, Metric, SeedSpread};
 use knockout_predict::predictions::Predictions;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A table: one dataset, one scheme, all models.
@@ -108,10 +109,7 @@ impl Leaderboard {
             }
             rows.push(row);
         }
-        rows.sort_by(|a, b| {
-            let key = |row: &LeaderboardRow| row.pearson.unwrap_or(f64::NEG_INFINITY);
-            key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name))
-        });
+        rows.sort_by(LeaderboardRow::rank);
         Ok(Self {
             dataset: folder_name.to_owned(),
             data_hash: dataset.manifest.data_hash(),
@@ -127,6 +125,18 @@ impl Leaderboard {
 }
 
 impl LeaderboardRow {
+    /// Orders the better of two first. A mean over fewer splits cannot be compared with the others, and comes last.
+    fn rank(&self, other: &Self) -> Ordering {
+        let pearson = |row: &Self| row.pearson.unwrap_or(f64::NEG_INFINITY);
+        let by_splits = other.defined_splits().cmp(&self.defined_splits());
+        by_splits.then(pearson(other).total_cmp(&pearson(self))).then_with(|| self.name.cmp(&other.name))
+    }
+
+    /// Returns the number of splits that the mean Pearson is over: it is undefined where predictions are constant.
+    pub fn defined_splits(&self) -> usize {
+        self.splits.iter().filter(|split| Metric::Pearson.of(&split.test).is_some()).count()
+    }
+
     fn of(kind: ModelKind, results: &[CellResult]) -> Self {
         let seeds: Vec<u64> = results.iter().map(|result| result.seed).collect();
         let name = results[0].name.clone();
@@ -193,4 +203,41 @@ fn against_stack(
         better: differences.iter().filter(|found| found.low > 0.0).count(),
         worse: differences.iter().filter(|found| found.high < 0.0).count(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_train::metrics::Metrics;
+
+    fn row(name: &str, predictions: [[f64; 3]; 2]) -> LeaderboardRow {
+        let cell = |(seed, predictions): (u64, [f64; 3])| CellResult {
+            schema: 1,
+            name: name.to_owned(),
+            seed,
+            identity: String::new(),
+            end: TrialEnd::Finished,
+            budget_seconds: None,
+            cpu_seconds: 1.0,
+            epochs: None,
+            validation_pearson: None,
+            test: Metrics::of(&predictions, &[1.0, 2.0, 4.0]),
+            low: None,
+            high: None,
+            unsealed: false,
+        };
+        let cells: Vec<CellResult> = (0..).zip(predictions).map(cell).collect();
+        LeaderboardRow::of(ModelKind::Solved, &cells)
+    }
+
+    #[test]
+    fn a_mean_over_fewer_splits_is_not_the_best() {
+        let constant = row("constant on one split", [[1.0, 2.0, 4.0], [1.0; 3]]);
+        let whole = row("whole", [[1.0, 2.0, 1.5], [1.0, 2.0, 1.0]]);
+        let better = row("better", [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]);
+        assert!(constant.pearson > better.pearson && constant.defined_splits() == 1);
+        let mut rows = [constant, whole, better];
+        rows.sort_by(LeaderboardRow::rank);
+        assert_eq!(rows.map(|row| row.name), ["better", "whole", "constant on one split"]);
+    }
 }

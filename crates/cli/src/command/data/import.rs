@@ -13,7 +13,7 @@ use knockout_sources::import::screens::{Alleles, Duplicates};
 use knockout_sources::import::{Recipe, import};
 use std::path::PathBuf;
 
-/// Make a dataset from the public yeast files
+/// Make a dataset from your own screen or the public yeast files
 ///
 /// A source is FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value; a screen without a format is a table
 /// with the columns `gene_a`, `gene_b`, perhaps `gene_c`, and `score`, and then no gene table is needed. Files may be gzipped.

@@ -74,7 +74,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         predictions.description.folder.clone_from(&home);
         predictions.description.split_file = run.split_file().map(Path::to_owned);
         let file = Predictions::file_name(part);
-        let deviations = predictor.deviations(sets.view());
+        let deviations = predictor.deviations(sets.view(), &predictions.predictions);
         let bytes = predictions.encode_with_genes(&dataset, &split, deviations.as_deref())?;
         let kept = match run.files().replace(&file, |out| out.write_all(&bytes)) {
             Ok(()) => format!("predictions in {}", folder.join(file).display()),
@@ -84,7 +84,8 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
             }
             Err(error) => return Err(error.into()),
         };
-        if let (Some(sd), Some(wide)) = (deviations, predictor.wide_intervals(sets.view())) {
+        let wide = predictor.wide_intervals(sets.view(), &predictions.predictions);
+        if let (Some(sd), Some(wide)) = (deviations, wide) {
             coverage.push(Coverage::of(&name, &predictions, &Intervals { sd, wide }, &dataset, &split));
         }
         let uses = predictor.prior_knowledge();

@@ -74,7 +74,7 @@ pub(crate) struct TrainArgs {
     /// Stack this run with the solved model, weighted on the validation part; may be given several times
     #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     with: Vec<PathBuf>,
-    /// Solve the stack without its boosted trees: about a quarter of the time, slightly less accurate
+    /// Solve the stack without its boosted trees: about a third of the time, slightly less accurate
     #[arg(long, conflicts_with = "resume")]
     fast: bool,
     #[command(flatten)]

@@ -31,9 +31,12 @@ pub struct DiagramNode {
 /// Colours of effects below and above zero.
 const EFFECTS: [&str; 2] = ["#c8435f", "#2f9163"];
 
+/// Share of the largest effect below which an effect has no colour.
+const LEAST_EFFECT: f64 = 0.002;
+
 /// Returns the colour of an effect, red below and green above zero; stronger the closer it is to the largest one.
 pub fn effect_colour(effect: f64, largest: f64) -> String {
-    if largest <= 0.0 {
+    if effect.abs() < LEAST_EFFECT * largest || largest <= 0.0 {
         return String::new();
     }
     let strength = (100.0 * (0.15 + 0.85 * (effect.abs() / largest).min(1.0).sqrt())).round();

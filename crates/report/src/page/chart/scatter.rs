@@ -53,7 +53,7 @@ pub(super) fn draw(scatter: &Scatter) -> String {
 fn caption(scatter: &Scatter, positions: &[(f64, f64)]) -> String {
     let mut text = format!("{}.", scatter.caption);
     if positions.len() > DOTS {
-        text.push_str(" Darker squares hold more samples, on a logarithmic scale.");
+        text.push_str(" Squares of a stronger colour hold more samples, on a logarithmic scale.");
     }
     match scatter.measured.len().max(scatter.predicted.len()) - positions.len() {
         0 => {}
@@ -115,7 +115,7 @@ mod tests {
     fn few_samples_are_dots_and_many_a_density() {
         assert_eq!(draw(&scatter(100)).matches("<circle").count(), 100);
         let many = draw(&scatter(200_000));
-        assert!(!many.contains("<circle") && many.contains("<rect") && many.contains("Darker squares"));
+        assert!(!many.contains("<circle") && many.contains("<rect") && many.contains("stronger colour"));
         assert!(many.len() < 500_000, "{} bytes", many.len());
     }
 
