@@ -51,7 +51,7 @@ pub(crate) fn disturbed(
     longest_millis: usize,
 ) -> Result<Option<Ended>, String> {
     match by {
-        Disturbance::Kill => kill(home, random, folder, args, longest_millis).map(|()| None),
+        Disturbance::Kill => kill(home, random, folder, args, longest_millis).map(|_| None),
         Disturbance::Limit => {
             let limit = match random.below(3) {
                 0 => format!("ulimit -v {}", LOADER_KIB + random.below(400 << 10)),
@@ -95,13 +95,14 @@ fn ordered(ended: &Ended, args: &[&str], how: &str) -> Result<(), String> {
     }
 }
 
-fn kill(
+/// Kills a command at a random instant or system call, and returns whether it ended the command.
+pub(crate) fn kill(
     home: &Home,
     random: &mut Random,
     folder: &Path,
     args: &[&str],
     longest_millis: usize,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     if random.below(3) == 0 && has_strace() {
         let (call, when) = (random.of(&CALLS), 1 + random.below(40));
         let status = Command::new("strace")
@@ -113,12 +114,12 @@ fn kill(
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        return status.map(drop).map_err(|error| error.to_string());
+        return status.map(|status| status.code().is_none()).map_err(|error| error.to_string());
     }
     let mut child = home.program.start(folder, args)?;
     std::thread::sleep(Duration::from_micros(random.below(1000 * longest_millis) as u64));
     child.kill().map_err(|error| error.to_string())?;
-    child.wait().map(drop).map_err(|error| error.to_string())
+    child.wait().map(|status| status.code().is_none()).map_err(|error| error.to_string())
 }
 
 fn has_strace() -> bool {

@@ -2,13 +2,14 @@
 //! failed left nothing, and what was disturbed resumes to the result of the undisturbed one.
 
 use crate::Verdict;
-use crate::disturb::{Disturbance, disturbed};
+use crate::disturb::{Disturbance, disturbed, kill};
 use crate::import::PUBLIC_IMPORT;
 use crate::mutate::files;
 use crate::program::{BENCHMARK, Home, PREDICT, SWEEP, link};
 use crate::random::Random;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub(crate) fn once(by: Disturbance, home: &Home, random: &mut Random) -> (&'static str, Verdict) {
     let (name, check): (_, Check) = match random.below(10) {
@@ -180,45 +181,113 @@ const OF_NETWORKS: [&[&str]; 4] = [
 const OF_SOLVED: [&[&str]; 4] =
     [&[], &["--seed", "7"], &["residuals.folds=3"], &["split.scheme=gene-disjoint"]];
 
-/// Chooses one of 24 configurations and returns it with the run of it that nothing disturbed.
-fn configuration(home: &Home, random: &mut Random) -> Result<(Vec<&'static str>, PathBuf), String> {
-    let (model, variant) = (random.below(MODELS.len()), random.below(4));
-    let settings = if model < 3 { OF_NETWORKS[variant] } else { OF_SOLVED[variant] };
-    let train = [&["train", "tiny", "-q", "--model"], MODELS[model], settings].concat();
-    let reference = format!("reference-{model}-{variant}");
-    if !home.path().join(&reference).exists() {
-        home.program.expect(home.path(), &[&train[..], &["--out", &reference]].concat(), &[0])?;
-    }
-    Ok((train, home.path().join(reference)))
+const CONFIGURATIONS: usize = MODELS.len() * OF_NETWORKS.len();
+
+/// Returns the model of a configuration, with the settings that make it small, and its other settings.
+fn settings(configuration: usize) -> (&'static [&'static str], &'static [&'static str]) {
+    let (model, variant) = (configuration / OF_NETWORKS.len(), configuration % OF_NETWORKS.len());
+    (MODELS[model], if model < 3 { OF_NETWORKS[variant] } else { OF_SOLVED[variant] })
 }
 
-/// Disturbed some times, then left alone: metrics, and through them the weights of every epoch, are those of the undisturbed run.
+/// A command that trains, and the run of it that was not interrupted.
+struct Training {
+    command: Vec<&'static str>,
+    reference: PathBuf,
+    /// Wall time that the reference took.
+    wall_millis: usize,
+}
+
+impl Training {
+    /// Returns one of the 24 configurations and makes its reference where there is none.
+    fn of(home: &Home, configuration: usize) -> Result<Self, String> {
+        let (model, settings) = settings(configuration);
+        let command = [&["train", "tiny", "-q", "--model"], model, settings].concat();
+        let name = format!("reference-{configuration}");
+        let (reference, measured) = (home.path().join(&name), home.path().join(format!("{name}.millis")));
+        if !measured.exists() {
+            let begin = Instant::now();
+            home.program.expect(home.path(), &[&command[..], &["--out", &name]].concat(), &[0])?;
+            let millis = begin.elapsed().as_millis().to_string();
+            fs::write(&measured, millis).map_err(|error| error.to_string())?;
+        }
+        let millis = fs::read_to_string(&measured).map_err(|error| error.to_string())?;
+        let wall_millis = millis.parse().map_err(|error| format!("{}: {error}", measured.display()))?;
+        Ok(Self { command, reference, wall_millis })
+    }
+
+    /// The command that begins the run, or continues it.
+    fn next_command(&self, folder: &Path) -> Vec<&'static str> {
+        if folder.join("run").exists() {
+            vec!["train", "--resume", "run", "-q"]
+        } else {
+            [&self.command[..], &["--out", "run"]].concat()
+        }
+    }
+
+    /// Compares a run that has ended with the reference: the metrics, which hold a hash of the weights after every epoch, and the last weights.
+    fn compare(&self, run: &Path) -> Verdict {
+        if metrics(run)? != metrics(&self.reference)? {
+            return Err(format!(
+                "knockout {}: metrics.jsonl is not what the undisturbed command wrote",
+                self.command.join(" ")
+            ));
+        }
+        same(&newest_weights(run)?, &newest_weights(&self.reference)?)?;
+        same(&run.join("split.parquet"), &self.reference.join("split.parquet"))?;
+        nothing_hidden(&run.join("checkpoints"))?;
+        nothing_hidden(run)
+    }
+}
+
+/// Returns the metrics of a run without the durations of epochs, which are printed last and differ between runs.
+fn metrics(run: &Path) -> Result<String, String> {
+    let path = run.join("metrics.jsonl");
+    let lines = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(lines.lines().map(|line| line.split(",\"times\":").next().unwrap_or(line)).collect())
+}
+
+/// Returns the path of the weights in the newest checkpoint of a run.
+fn newest_weights(run: &Path) -> Result<PathBuf, String> {
+    let is_kept = |file: &PathBuf| file.starts_with("checkpoints") && file.ends_with("weights.safetensors");
+    let is_newest = |file: &PathBuf| file.to_string_lossy().contains("/last-");
+    let newest = files(run).into_iter().rfind(|file| is_kept(file) && is_newest(file));
+    newest.map(|file| run.join(file)).ok_or_else(|| format!("{} has no weights", run.display()))
+}
+
+/// Disturbed some times, then left alone: metrics and weights are those of the undisturbed run.
 fn train(try_: &mut Try<'_>) -> Verdict {
     let folder = try_.folder;
-    let (train, reference) = configuration(try_.home, try_.random)?;
-    let begin = [&train[..], &["--out", "run"]].concat();
-    let resume = ["train", "--resume", "run", "-q"];
+    let training = Training::of(try_.home, try_.random.below(CONFIGURATIONS))?;
     for _ in 0..=try_.random.below(5) {
-        let is_begun = folder.join("run").exists();
-        try_.disturb(if is_begun { &resume } else { &begin }, 250)?;
+        try_.disturb(&training.next_command(folder), 250)?;
     }
-    let last: &[&str] = if folder.join("run").exists() { &resume } else { &begin };
-    try_.expect(last)?;
-    let metrics = |folder: &Path| -> Result<String, String> {
-        let path = folder.join("metrics.jsonl");
-        let lines = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // The duration of an epoch is printed last and differs between runs.
-        Ok(lines.lines().map(|line| line.split(",\"times\":").next().unwrap_or(line)).collect())
-    };
-    if metrics(&folder.join("run"))? != metrics(&reference)? {
-        return Err(format!(
-            "knockout {}: metrics.jsonl is not what the undisturbed command wrote",
-            train.join(" ")
-        ));
-    }
-    same(&folder.join("run/split.parquet"), &reference.join("split.parquet"))?;
-    nothing_hidden(&folder.join("run/checkpoints"))?;
-    nothing_hidden(&folder.join("run"))
+    try_.expect(&training.next_command(folder))?;
+    training.compare(&folder.join("run"))
+}
+
+/// Kills that end a running command in each try of [`resumed`].
+const KILLS: usize = 3;
+
+/// Kills a training of the configuration of this round three times while it runs. A run that ends before a kill is compared and begun again.
+pub(crate) fn resumed(home: &Home, random: &mut Random, round: u64) -> (String, Verdict) {
+    let configuration = usize::try_from(round).unwrap_or(usize::MAX) % CONFIGURATIONS;
+    let verdict = home.scratch().and_then(|scratch| {
+        let (training, folder) = (Training::of(home, configuration)?, scratch.path());
+        let run = folder.join("run");
+        let mut kills = 0;
+        while kills < KILLS {
+            if kill(home, random, folder, &training.next_command(folder), training.wall_millis)? {
+                kills += 1;
+            } else {
+                training.compare(&run)?;
+                fs::remove_dir_all(&run).map_err(|error| format!("{}: {error}", run.display()))?;
+            }
+        }
+        home.program.expect(folder, &training.next_command(folder), &[0])?;
+        training.compare(&run)
+    });
+    let (model, settings) = settings(configuration);
+    (format!("{} {}", model[0], settings.join(" ")), verdict)
 }
 
 fn same(found: &Path, expected: &Path) -> Verdict {

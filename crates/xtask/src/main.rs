@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use xtask::figures::CodeFigures;
 
-const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|faults|limits|received|mutations|traces|imports|settings]
+const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|resumes|faults|limits|received|mutations|traces|imports|settings]
 cargo run -p xtask -- figures [--json] [--repo DIR]
 cargo run -p xtask -- words [--all] [--in PATH] [--tighten] [--root DIR]
   The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
@@ -40,27 +40,37 @@ struct Attack {
     name: &'static str,
     /// Tries in a round: what is quick is tried more often.
     tries: u32,
-    once: fn(&Home, &mut Random) -> (&'static str, Verdict),
+    /// Makes one try of the round with this index, and returns what was tried.
+    once: fn(&Home, &mut Random, u64) -> (String, Verdict),
 }
 
-const ATTACKS: [Attack; 8] = [
-    Attack { name: "kills", tries: 2, once: |home, random| disturbed::once(Disturbance::Kill, home, random) },
+const ATTACKS: [Attack; 9] = [
+    Attack {
+        name: "kills",
+        tries: 2,
+        once: |home, random, _| named(disturbed::once(Disturbance::Kill, home, random)),
+    },
+    Attack { name: "resumes", tries: 1, once: disturbed::resumed },
     Attack {
         name: "faults",
         tries: 2,
-        once: |home, random| disturbed::once(Disturbance::Fault, home, random),
+        once: |home, random, _| named(disturbed::once(Disturbance::Fault, home, random)),
     },
     Attack {
         name: "limits",
         tries: 2,
-        once: |home, random| disturbed::once(Disturbance::Limit, home, random),
+        once: |home, random, _| named(disturbed::once(Disturbance::Limit, home, random)),
     },
-    Attack { name: "received", tries: 6, once: received::once },
-    Attack { name: "mutations", tries: 10, once: mutate::once },
-    Attack { name: "traces", tries: 1, once: hostile::once },
-    Attack { name: "imports", tries: 1, once: import::once },
-    Attack { name: "settings", tries: 1, once: settings::once },
+    Attack { name: "received", tries: 6, once: |home, random, _| named(received::once(home, random)) },
+    Attack { name: "mutations", tries: 10, once: |home, random, _| named(mutate::once(home, random)) },
+    Attack { name: "traces", tries: 1, once: |home, random, _| named(hostile::once(home, random)) },
+    Attack { name: "imports", tries: 1, once: |home, random, _| named(import::once(home, random)) },
+    Attack { name: "settings", tries: 1, once: |home, random, _| named(settings::once(home, random)) },
 ];
+
+fn named((what, verdict): (&str, Verdict)) -> (String, Verdict) {
+    (what.to_owned(), verdict)
+}
 
 struct TaskOptions {
     minutes: f64,
@@ -137,22 +147,22 @@ fn attack(options: &TaskOptions) -> Result<usize, String> {
         .filter(|attack| options.only.as_ref().is_none_or(|only| *only == attack.name))
         .collect();
     let end = Instant::now() + Duration::from_secs_f64(60.0 * options.minutes);
-    let mut counts: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
-    let mut findings = Vec::new();
+    let mut counts: BTreeMap<(&str, String), (u64, u64)> = BTreeMap::new();
+    let mut findings = 0;
     let mut round = 0;
     while Instant::now() < end {
         let tries = attacks.iter().flat_map(|attack| (0..attack.tries).map(move |place| (attack, place)));
         for (attack, place) in tries {
             // A try has a stream of its own, so that a finding can be made again from its seed.
             let seed = options.seed.wrapping_mul(1 << 40).wrapping_add(round * 64 + u64::from(place));
-            let (what, verdict) = (attack.once)(&home, &mut Random::new(seed));
+            let (what, verdict) = (attack.once)(&home, &mut Random::new(seed), round);
+            if let Err(wrong) = &verdict {
+                eprintln!("FINDING {} (round {round}): {what}: {wrong}", attack.name);
+                findings += 1;
+            }
             let count = counts.entry((attack.name, what)).or_default();
             count.0 += 1;
-            if let Err(wrong) = verdict {
-                count.1 += 1;
-                eprintln!("FINDING {} (round {round}): {what}: {wrong}", attack.name);
-                findings.push(wrong);
-            }
+            count.1 += u64::from(verdict.is_err());
         }
         round += 1;
     }
@@ -165,6 +175,6 @@ fn attack(options: &TaskOptions) -> Result<usize, String> {
             counts.iter().filter(|(key, _)| key.0 == attack.name).map(|(_, count)| count.0).sum();
         println!("{:<10} {:<42} {tries:>7}", attack.name, "all");
     }
-    println!("{} findings, seed {}", findings.len(), options.seed);
-    Ok(findings.len())
+    println!("{findings} findings, seed {}", options.seed);
+    Ok(findings)
 }

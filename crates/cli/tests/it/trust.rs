@@ -115,6 +115,9 @@ fn a_sweep_creates_no_run_outside_its_folder() {
         run(folder, &SWEEP).fails(3, &["sweep.json", "a run is in", "instead of \"setting-000\""]);
         assert!(!folder.join("outside").exists());
     }
+    // The same figures without a seal are printed and marked.
+    fs::write(&path, format!("{}\n}}\n", sealed.split(",\n  \"checksum\"").next().unwrap())).unwrap();
+    run(folder, &SWEEP).ok().prints(&["unsealed", "sweep.json"]);
 }
 
 #[test]
@@ -168,6 +171,8 @@ fn edited_figures_are_damage() {
     fs::write(&cell, format!("{earlier}\n}}\n")).unwrap();
     let table = run(folder, &[&benchmark[..], &["--json"]].concat()).json();
     assert_eq!(table["boards"][0]["rows"][0]["splits"][0]["unsealed"], true, "{table}");
+    run(folder, &benchmark).ok().prints(&["unsealed", "additive-ridge on tiny, random-0"]);
+    assert!(fs::read_to_string(folder.join("out/table.md")).unwrap().contains("unsealed"));
 }
 
 #[test]
@@ -179,6 +184,8 @@ fn a_run_without_a_seal_is_marked() {
     assert_eq!(runs().get("unsealed"), None);
     fs::remove_file(folder.join("run/metrics.seal")).unwrap();
     assert_eq!(runs()["unsealed"], true);
+    run(folder, &["runs", "."]).ok().prints(&["unsealed"]);
+    run(folder, &["compare", "run", "run"]).ok().prints(&["unsealed"]);
     let ran = run(folder, &["evaluate", "run"]).ok();
     assert!(ran.stderr.contains("run is unsealed"), "{}", ran.stderr);
     // Resuming verifies the lines with the checkpoint and seals them again.

@@ -33,6 +33,22 @@ pub(super) fn dash() -> String {
     "–".to_owned()
 }
 
+/// States whose figures have no checksum; `None` without any name.
+pub(super) fn unsealed_sentence(names: impl IntoIterator<Item = String>) -> Option<String> {
+    const MOST_NAMES: usize = 3;
+    let names: Vec<String> = names.into_iter().collect();
+    let listed = names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more)),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "unsealed: {listed}{more}; without a checksum, as in earlier versions, an edit is not detected"
+        )
+    })
+}
+
 /// Scale of a column of bars that begin at zero.
 pub(super) struct BarScale {
     most: f64,

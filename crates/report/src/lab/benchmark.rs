@@ -1,6 +1,6 @@
 //! Benchmarks: every model on every split.
 
-use super::accuracy::{BarScale, bounds, correlation, dash, interval};
+use super::accuracy::{BarScale, bounds, correlation, dash, interval, unsealed_sentence};
 use crate::page::{Chart, Column, Page, Plot, Scale, Section, Series, Table, TableCell, colour};
 use crate::units::count;
 use knockout_bench::trials::benchmark::{Leaderboard, LeaderboardRow};
@@ -34,7 +34,12 @@ pub fn benchmark_page(document: &BenchmarkDocument<'_>) -> Page {
         title: "Benchmark".to_owned(),
         subtitle: headings.join("; "),
         made_by: "knockout benchmark".to_owned(),
-        findings: boards.iter().filter_map(leader).chain(legend(boards, budget)).collect(),
+        findings: boards
+            .iter()
+            .filter_map(leader)
+            .chain(unsealed_sentence(unsealed_cells(boards)))
+            .chain(legend(boards, budget))
+            .collect(),
         sections: boards.iter().zip(&headings).map(|(board, heading)| section(board, heading)).collect(),
         figures: boards.iter().filter(|board| !board.rows.is_empty()).map(chart).collect(),
         next: vec![format!(
@@ -56,6 +61,14 @@ fn leader(board: &Leaderboard) -> Option<String> {
         best.name,
         correlation(best.pearson)
     ))
+}
+
+/// Names the cells that have no checksum.
+fn unsealed_cells(boards: &[Leaderboard]) -> impl Iterator<Item = String> {
+    boards.iter().flat_map(|board| {
+        let cells = board.rows.iter().flat_map(|row| &row.splits).filter(|cell| cell.unsealed);
+        cells.map(|cell| format!("{} on {}, {}-{}", cell.name, board.dataset, board.split, cell.seed))
+    })
 }
 
 fn section(board: &Leaderboard, heading: &str) -> Section {

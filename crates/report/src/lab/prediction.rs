@@ -1,6 +1,6 @@
 //! Predictions of many gene sets: the summary of a folder, and the page of hits.
 
-use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, scatter};
+use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, scatter, unsealed_sentence};
 use super::evaluation::lines;
 use super::regimes::accuracy_sentences;
 use crate::page::{Chart, Column, Fact, Page, Plot, Section, Series, Table};
@@ -275,10 +275,14 @@ pub fn prediction_page(document: &PredictionDocument) -> Page {
     Page {
         title: format!("Predictions: {}", document.what),
         made_by: "knockout predict".to_owned(),
-        findings: vec![headline],
+        findings: [headline].into_iter().chain(unsealed_sentence(unsealed_blocks(document))).collect(),
         sections,
         ..Page::default()
     }
+}
+
+fn unsealed_blocks(document: &PredictionDocument) -> Option<String> {
+    document.unsealed.then(|| format!("blocks of {}", document.out.display()))
 }
 
 fn hit_sections(document: &PredictionDocument) -> Vec<Section> {
@@ -431,6 +435,7 @@ pub fn hits_page(
         findings: expected_hits(document)
             .into_iter()
             .chain(accuracy)
+            .chain(unsealed_sentence(unsealed_blocks(document)))
             .chain(notes(calibration, opened))
             .collect(),
         figures: calibration

@@ -1,6 +1,6 @@
 //! Runs side by side: lists of runs, and two runs compared.
 
-use super::accuracy::{BarScale, dash, error};
+use super::accuracy::{BarScale, dash, error, unsealed_sentence};
 use crate::page::{Chart, Column, Medium, Page, Plot, Section, Series, Table, TableCell, colour};
 use crate::units::{count, duration_of_seconds, figure};
 use knockout_train::run::{MetricsLine, RunState, RunSummary};
@@ -60,9 +60,10 @@ pub fn runs_page(dir: &Path, runs: &[RunSummary]) -> Page {
     }
     let findings = groups.iter().filter_map(|group| best_of(dir, group, groups.len() > 1));
     let notice = (groups.len() > 1).then(|| NOT_COMPARABLE.to_owned());
+    let unsealed = runs.iter().filter(|run| run.unsealed).map(|run| short_name(dir, run));
     Page {
         subtitle: format!("{} runs", count(runs.len())),
-        findings: findings.chain(notice).collect(),
+        findings: findings.chain(notice).chain(unsealed_sentence(unsealed)).collect(),
         picture: (!figures.is_empty()).then(|| figures.remove(0)),
         sections,
         figures,
@@ -270,12 +271,13 @@ pub fn trained_comparison_page(compared: &TrainedComparison) -> Page {
         "the paired difference"
     };
     let next = format!("`knockout evaluate {name_a} {name_b}` ({what} on the test part)");
+    let unsealed = [a, b].into_iter().filter(|run| run.unsealed).map(|run| run.folder.display().to_string());
     let unlike = (!compared.comparable).then(|| NOT_COMPARABLE.to_owned());
     Page {
         title: format!("{name_b} against {name_a}"),
         subtitle: format!("a: {name_a} · b: {name_b}"),
         made_by: "knockout compare".to_owned(),
-        findings: compared.headline().into_iter().chain(unlike).collect(),
+        findings: compared.headline().into_iter().chain(unlike).chain(unsealed_sentence(unsealed)).collect(),
         picture: (!figures.is_empty()).then(|| figures.remove(0)),
         sections: vec![
             Section::new("runs", "").with(compared_table(a, b, &name_a, &name_b)),

@@ -1,6 +1,6 @@
 //! Sweeps: settings of one model, searched on the validation part.
 
-use super::accuracy::dash;
+use super::accuracy::{dash, unsealed_sentence};
 use crate::page::{Chart, Column, Page, Plot, Section, Series, Table};
 use crate::units::{count, duration_of_seconds as time, figure};
 use knockout_bench::trials::sweep::{Candidate, Sweep, SweepOutcome};
@@ -35,6 +35,7 @@ pub fn sweep_page(outcome: &SweepOutcome, dataset: &Path, out: &Path) -> Page {
             time(rung.cpu_seconds)
         )
     });
+    let unsealed = sweep.unsealed.then(|| "sweep.json".to_owned());
     Page {
         title: format!("Sweep of {}", sweep.model),
         subtitle: format!(
@@ -44,7 +45,7 @@ pub fn sweep_page(outcome: &SweepOutcome, dataset: &Path, out: &Path) -> Page {
             time(sweep.budget_seconds)
         ),
         made_by: "knockout sweep".to_owned(),
-        findings: chosen(sweep).into_iter().chain(rungs).collect(),
+        findings: chosen(sweep).into_iter().chain(unsealed_sentence(unsealed)).chain(rungs).collect(),
         picture: Some(Plot::Chart(chart(outcome))),
         sections: vec![Section::new("settings", "").with(table(outcome))],
         next: next(sweep, dataset, out),
