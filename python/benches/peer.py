@@ -6,6 +6,7 @@
 FOLDER holds the package `pyg_peer`, with its generated data in FOLDER/data or --peer-data. The dataset should have as many genes and
 edges as that of the peer. Loaders alternate in one process. Steps of a model are measured in processes of their own, interleaved: the PyG side as
 it is and with one adjacency that all samples share, `knockout.torch`, and the program. Figures are CPU time of the process, medians over rounds.
+A side that does not fit into the memory of the machine is measured with smaller batches, and the table has the memory that it needs.
 """
 
 import argparse
@@ -106,20 +107,26 @@ SIDES = {"peer": peers_step, "shared": shared_step, "ours": our_step}
 TITLES = {"peer": "PyG", "shared": "PyG, one shared adjacency", "ours": "knockout.torch", "program": "the program"}
 
 
+#: Large blocks stay with the process, which saves the PyG side page faults, and threads of OpenMP that wait use no CPU time.
+ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": str(2**33), "MALLOC_TRIM_THRESHOLD_": str(2**35), "OMP_WAIT_POLICY": "PASSIVE"}
+
+
 class Failed(Exception):
-    """A process did not end well."""
+    """A process did not end well; the argument is its peak memory in GiB."""
 
 
 def child(command: list[str]) -> tuple[str, float, float]:
     """Returns the output of a process, its CPU seconds and its peak memory in GiB."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT})
     assert process.stdout is not None
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    peak = usage.ru_maxrss / 2**20
     if process.returncode:
-        raise Failed(f"ended with {process.returncode}: {output.strip()}")
-    return output, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
+        print(f"{' '.join(command)} ended with {process.returncode}: {output.strip()}", file=sys.stderr, flush=True)
+        raise Failed(peak)
+    return output, usage.ru_utime + usage.ru_stime, peak
 
 
 def of_program(name: str, options: argparse.Namespace, batch: int) -> tuple[float, float]:
@@ -132,43 +139,66 @@ def of_program(name: str, options: argparse.Namespace, batch: int) -> tuple[floa
     return (taken[1][0] - taken[0][0]) / (more - few), taken[1][1]
 
 
-def of_process(name: str, side: str, options: argparse.Namespace, batch: int) -> tuple[float, float]:
+def of_side(name: str, side: str, options: argparse.Namespace, batch: int) -> tuple[float, float]:
     """Returns CPU seconds of a step of a side and the peak memory of its process."""
+    if side == "program":
+        return of_program(name, options, batch)
     folders = ["--peer", str(options.peer), "--peer-data", str(options.peer_data), "--data", str(options.data)]
     sizes = ["--batch", str(batch), "--steps", str(options.steps), "--threads", str(options.threads)]
     output, _, peak = child([sys.executable, __file__, name, *folders, "--alone", side, *sizes])
     return json.loads(output.splitlines()[-1])["cpu_s_per_step"], peak
 
 
-def steps_apart(name: str, options: argparse.Namespace) -> None:
-    """Measures full steps of all sides, interleaved, each in a process of its own, and prints a table."""
-    batches = options.batch or ([64] if name == "dango" else [2, 4])
-    print(f"\n| {name} | batch | CPU s per sample | range | peak GiB | times knockout.torch |\n|---|---|---|---|---|---|", flush=True)
-    for batch in batches:
-        found: dict[str, list[tuple[float, float]]] = {}
-        failed: dict[str, str] = {}
-        for _ in range(options.rounds):
-            for side in options.side or TITLES:
-                if side in failed:
+def memory_needed(name: str, side: str, options: argparse.Namespace, batch: int, ended_at: float) -> str:
+    """Returns the memory that a batch too large for this machine needs, by the peaks of smaller ones."""
+    peaks = {}
+    for smaller in sorted({1, batch // 2, batch - 1} & set(range(1, batch))):
+        try:
+            peaks[smaller] = of_side(name, side, argparse.Namespace(**{**vars(options), "steps": 1}), smaller)[1]
+        except Failed:
+            break
+    measured = ", ".join(f"{size}: {peak:.1f}" for size, peak in peaks.items())
+    if len(peaks) < 2:
+        return f"ended at {ended_at:.1f}, for lack of memory; smaller batches: {measured or 'the same'}"
+    slope, constant = statistics.linear_regression(list(peaks), list(peaks.values()))
+    return f"ended at {ended_at:.1f}, for lack of memory; needs about {constant + slope * batch:.1f} by batches of {measured}"
+
+
+def steps_apart(options: argparse.Namespace) -> None:
+    """Measures full steps of all sides, interleaved, each in a process of its own, and prints a table. Ctrl-C ends with the steps so far."""
+    subjects = [
+        (name, batch, side)
+        for name in options.what
+        for batch in options.batch or ([64] if name == "dango" else [2, 4])
+        for side in options.side or TITLES
+    ]
+    found: dict[tuple[str, int, str], list[tuple[float, float]]] = {subject: [] for subject in subjects}
+    ended: dict[tuple[str, int, str], float] = {}
+    try:
+        for at in range(options.rounds):
+            for name, batch, side in subjects:
+                if (name, batch, side) in ended:
                     continue
                 try:
-                    step = of_program(name, options, batch) if side == "program" else of_process(name, side, options, batch)
-                    found.setdefault(side, []).append(step)
+                    step = of_side(name, side, options, batch)
+                    found[name, batch, side].append(step)
+                    print(f"round {at + 1}, {name}, batch {batch}, {TITLES[side]}: {step[0] / batch:.4f} s, {step[1]:.1f} GiB", file=sys.stderr, flush=True)
                 except Failed as error:
-                    failed[side] = str(error)
-                    print(f"{TITLES[side]}, batch {batch}: {error}", file=sys.stderr)
-        ours = statistics.median(cpu for cpu, _ in found["ours"]) if "ours" in found else float("nan")
-        for side in failed:
-            print(f"| {TITLES[side]} | {batch} | not measured | | | |", flush=True)
-        for side, steps in found.items():
-            if side in failed:
-                continue
-            cpu = [of / batch for of, _ in steps]
-            middle = statistics.median(cpu)
-            print(
-                f"| {TITLES[side]} | {batch} | {middle:.4f} | {min(cpu):.4f} to {max(cpu):.4f} | {max(peak for _, peak in steps):.1f} | {middle * batch / ours:.2f} |",
-                flush=True,
-            )
+                    ended[name, batch, side] = error.args[0]
+    except KeyboardInterrupt:
+        print("ended by Ctrl-C", file=sys.stderr)
+    heads = ["full step", "batch", "side", "CPU s per sample, median", "range", "rounds", "times knockout.torch", "peak memory, GiB"]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
+    for (name, batch, side), steps in found.items():
+        row = ["not measured", "", str(len(steps)), "", ""]
+        if (name, batch, side) in ended:
+            row[-1] = memory_needed(name, side, options, batch, ended[name, batch, side])
+        elif steps:
+            cpu = [cpu / batch for cpu, _ in steps]
+            ours = statistics.median(cpu / batch for cpu, _ in found.get((name, batch, "ours")) or [(float("nan"), 0.0)])
+            middle, peak = statistics.median(cpu), max(peak for _, peak in steps)
+            row = [f"{middle:.4f}", f"{min(cpu):.4f} to {max(cpu):.4f}", str(len(steps)), f"{middle / ours:.2f}", f"{peak:.1f}"]
+        print(f"| {' | '.join([name, str(batch), TITLES[side], *row])} |", flush=True)
 
 
 def alone(name: str, dataset: knockout.Dataset, peer: Any, options: argparse.Namespace) -> None:
@@ -192,20 +222,21 @@ def main() -> None:
     parser.add_argument("--alone", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.peer_data = options.peer_data or options.peer / "data"
-    for what in options.what:
-        if what != "loader" and options.alone is None:
-            steps_apart(what, options)
-            continue
-        torch.set_num_threads(options.threads)
-        sys.path.insert(0, str(options.peer))
-        import pyg_peer.cli
-        import pyg_peer.pipeline
+    if options.alone is None and "loader" not in options.what:
+        steps_apart(options)
+        return
+    if len(options.what) > 1:
+        parser.error("loader is measured by a command of its own")
+    torch.set_num_threads(options.threads)
+    sys.path.insert(0, str(options.peer))
+    import pyg_peer.cli
+    import pyg_peer.pipeline
 
-        dataset = knockout.Dataset(options.data)
-        if what == "loader":
-            loaders(dataset, pyg_peer, str(options.peer_data), options.rounds)
-        else:
-            alone(what, dataset, pyg_peer, options)
+    dataset = knockout.Dataset(options.data)
+    if options.alone is None:
+        loaders(dataset, pyg_peer, str(options.peer_data), options.rounds)
+    else:
+        alone(options.what[0], dataset, pyg_peer, options)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from . import _knockout
+from ._extras import require
 from .dataset import Dataset
 from .errors import RequestError
 
@@ -29,6 +30,7 @@ def to_anndata(dataset: Dataset) -> Any:
     `X` is 1 where the gene is deleted; `obs` has `score`, `perturbation` (names joined by `+`, as pertpy writes them) and the other columns of
     the samples; `var` has the genes by systematic name with their standard names; `varp` has the networks, row = source.
     """
+    require("anndata", "anndata", "pandas", "scipy")
     import anndata
     import pandas
     from scipy.sparse import csr_matrix

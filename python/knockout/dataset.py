@@ -14,6 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _knockout
+from ._extras import require
 from ._frames import FrameKind, frame
 from ._keys import keys_of
 from ._report import Report, Reported, framed
@@ -54,6 +55,7 @@ class Network:
 
     def csr(self) -> Any:
         """Returns the network as a `scipy.sparse.csr_array` `[genes, genes]`, row = source, without a copy."""
+        require("scipy", "scipy")
         from scipy.sparse import csr_array
 
         # Reinterpreted as signed integers: scipy would copy unsigned ones.

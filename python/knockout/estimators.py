@@ -20,6 +20,10 @@ from typing import Any
 
 import numpy
 from numpy.typing import NDArray
+
+from ._extras import require
+
+require("sklearn", "sklearn")
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 

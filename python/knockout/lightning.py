@@ -7,6 +7,9 @@
 
 The loss, the optimiser, its schedules, accumulation and clipping are those of the model's configuration. Metrics are of the whole
 validation part, whatever the number of ranks. At the end the best weights become a run in `out`, which `knockout evaluate` opens.
+
+Ranks have the whole model each (`strategy="ddp"`), or FSDP divides it between them (`ModelParallelStrategy(data_parallel_size=ranks,
+tensor_parallel_size=1)`).
 """
 
 from __future__ import annotations
@@ -15,9 +18,14 @@ import math
 from os import PathLike
 from typing import Any
 
-import lightning
 import numpy
+
+from ._extras import require
+
+require("lightning", "lightning", "torch")
+import lightning
 import torch
+from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 from torch import Tensor
 from torch.utils.data import DataLoader
 
@@ -77,6 +85,7 @@ class Module(lightning.LightningModule):
         self.model = model
         self.out = out
         self._ddp_params_and_buffers_to_ignore = [f"model.{name}" for name, _ in model.named_buffers()]
+        self._is_divided = False
         self._training: Training | None = None
         self._state: dict[str, Any] | None = None
         self._scored: list[tuple[Tensor, Tensor]] = []
@@ -87,6 +96,28 @@ class Module(lightning.LightningModule):
 
     def forward(self, genes: Tensor, offsets: Tensor, **more: Any) -> Tensor:
         return self.model(genes, offsets, **more)
+
+    def configure_model(self) -> None:
+        """Lets FSDP divide the weights between ranks, if the trainer's strategy is to divide the model."""
+        strategy = self.trainer.strategy
+        if isinstance(strategy, (FSDPStrategy, DeepSpeedStrategy)):
+            raise RequestError(
+                f"{type(strategy).__name__} replaces the parameters by others, and a run needs those of the model; "
+                "use ModelParallelStrategy(data_parallel_size=RANKS, tensor_parallel_size=1), which divides each of them"
+            )
+        if not isinstance(strategy, ModelParallelStrategy) or self._is_divided:
+            return
+        ranks = strategy.device_mesh["data_parallel"]
+        if ranks.size() < self.trainer.world_size:
+            raise RequestError(
+                "the layers of this model are not divided, only its weights; "
+                f"use ModelParallelStrategy(data_parallel_size={self.trainer.world_size}, tensor_parallel_size=1)"
+            )
+        # PyTorch 2.6 or newer.
+        from torch.distributed.fsdp import fully_shard
+
+        fully_shard(self.model, mesh=ranks)
+        self._is_divided = True
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         self._training = Training(self.model, self.model.config)
@@ -139,8 +170,7 @@ class Module(lightning.LightningModule):
         loss = self.train_loss()
         self.log_dict({"train_loss": loss, "val_pearson": found["pearson"], "val_mse": found["mse"]}, rank_zero_only=True)
         if not math.isnan(found["pearson"]) and (self.best is None or found["pearson"] > self.best[0]):
-            weights = {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
-            self.best = (found["pearson"], weights, loss)
+            self.best = (found["pearson"], self.model.whole_weights(), loss)
 
     def on_test_epoch_end(self) -> None:
         self.log_dict({f"test_{name}": value for name, value in self._of_all_ranks().items()}, rank_zero_only=True)
@@ -158,13 +188,15 @@ class Module(lightning.LightningModule):
         self._total = torch.zeros_like(self._total)
 
     def on_fit_end(self) -> None:
+        self.model.gather_rows_seen()
         if self.out is not None and self.trainer.is_global_zero and self.best is not None:
             _, weights, loss = self.best
             self.model.adopt(train_loss=loss, out=self.out, weights=weights)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         if self._training is not None:
-            checkpoint["knockout"] = self._training.state_dict()
+            # Lightning keeps the state of the optimiser, of every rank's own parameters.
+            checkpoint["knockout"] = {key: value for key, value in self._training.state_dict().items() if key != "optimiser"}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self._state = checkpoint.get("knockout")

@@ -2,10 +2,14 @@
 
 For code that uses PyG. Copying graphs is slow; `knockout.Loader` yields gene indices instead.
 
+>>> import torch_geometric.loader
 >>> import knockout.pyg
 >>> dataset = knockout.Dataset(tiny)
 >>> knockout.pyg.cell(dataset)["gene"].num_nodes, knockout.pyg.sample(dataset, 0)["gene"].num_nodes
 (200, 197)
+>>> loader = knockout.Loader.from_config(dataset, knockout.config(dataset, "dango"), "test")
+>>> next(iter(torch_geometric.loader.DataLoader(knockout.pyg.Samples(loader), batch_size=4))).num_graphs
+4
 """
 
 from __future__ import annotations
@@ -13,14 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ._extras import require
+
+require("pyg", "torch", "torch_geometric")
 import torch
+import torch_geometric.data
 from torch_geometric.data import HeteroData
 
 from .dataset import Dataset
 from .errors import RequestError
 from .loader import Loader
 
-__all__ = ["cell", "graphs", "sample"]
+__all__ = ["Samples", "cell", "graphs", "sample"]
 
 
 def cell(dataset: Dataset) -> HeteroData:
@@ -73,3 +81,21 @@ def sample(dataset: Dataset, row: int | None = None, *, genes: Iterable[str] | N
 def graphs(loader: Loader, index: int) -> list[Any]:
     """Returns the samples of a batch as graphs, each with its genes removed."""
     return [sample(loader.dataset, int(row)) for row in loader[index]["rows"]]
+
+
+class Samples(torch_geometric.data.Dataset):
+    """The samples of a loader as a dataset of PyG, for its `DataLoader`: each is the cell without its genes, made when it is read.
+
+    The rows are those of the loader, such as `Loader.from_config(dataset, config, "train")`, of all ranks; order and batches are PyG's.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        super().__init__()
+        self.dataset = loader.dataset
+        self.rows = loader._arguments[0]
+
+    def len(self) -> int:
+        return len(self.rows)
+
+    def get(self, index: int) -> HeteroData:
+        return sample(self.dataset, int(self.rows[index]))

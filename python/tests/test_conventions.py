@@ -240,6 +240,14 @@ def test_anndata_there_and_back(dataset: knockout.Dataset, tmp_path: Path) -> No
         knockout.anndata.from_anndata(data, tmp_path / "none", score="tau")
 
 
+def test_a_missing_package_is_named_with_its_command(dataset: knockout.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = dataset.network("physical")
+    assert network.csr().shape == (200, 200)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r'the package scipy is not installed: pip install "knockout\[scipy\]"'):
+        network.csr()
+
+
 def test_importing_the_package_needs_numpy_alone() -> None:
     code = "import sys, knockout; print([n for n in ('sklearn', 'pandas', 'tqdm', 'scipy', 'anndata', 'torch') if n in sys.modules])"
     import subprocess

@@ -74,6 +74,23 @@ def test_pyg_removes_what_the_loader_removes(dataset: knockout.Dataset) -> None:
         knockout.pyg.sample(dataset)
 
 
+@pytest.mark.parametrize("part", ["train", "val", "test"])
+def test_pyg_loads_the_samples_of_a_part(dataset: knockout.Dataset, part: str) -> None:
+    import torch_geometric.loader
+
+    import knockout.pyg
+
+    config = knockout.config(dataset, "dango", settings={"split.scheme": "gene-disjoint", "seed": 4})
+    samples = knockout.pyg.Samples(knockout.Loader.from_config(dataset, config, part, rank=1, world=2, drop_last=True))
+    whole = dataset.split(**config["split"])[part]
+    rows = whole[:50].tolist()
+    graphs = [graph for batch in torch_geometric.loader.DataLoader(samples[:50], batch_size=20) for graph in batch.to_data_list()]
+    columns, begin = dataset.samples("dict"), dataset.samples("dict")["genes_offsets"]
+    assert [graph["gene"].perturbation_indices.tolist() for graph in graphs] == [columns["genes"][begin[row] : begin[row + 1]].tolist() for row in rows]
+    assert [graph["gene"].score.item() for graph in graphs] == pytest.approx(columns["score"][rows].tolist())
+    assert len(samples) == len(whole)
+
+
 def test_a_profile_ends_in_an_analysis(tmp_path: Path) -> None:
     x = torch.randn(64, 64)
     with knockout.trace.profile(tmp_path / "trace.json") as recording:

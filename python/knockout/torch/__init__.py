@@ -20,6 +20,9 @@ torch.Size([64])
 torch.Size([])
 """
 
+from .._extras import require
+
+require("torch", "torch")
 from .dango import Dango
 from .data import IterableBatches, dataloader
 from .hetero import Hetero

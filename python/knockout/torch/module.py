@@ -325,8 +325,15 @@ class Model(nn.Module):
         return Training(self, self.config)
 
     def rows_seen(self) -> NDArray[numpy.uint32]:
-        """Returns the rows of the dataset whose gene sets this model was trained on, in this process."""
+        """Returns the rows of the dataset whose gene sets this model was trained on, in this process and in those gathered."""
         return numpy.zeros(0, dtype=numpy.uint32) if self._seen is None else self._seen.rows()
+
+    def gather_rows_seen(self) -> None:
+        """Adds the rows that the other ranks were trained on, if there are any. All ranks must call it."""
+        if self._seen is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
+            gathered: list[Any] = [None] * torch.distributed.get_world_size()
+            torch.distributed.all_gather_object(gathered, self._seen.seen.cpu())
+            self._seen.seen |= torch.stack(gathered).any(0).to(self._seen.seen.device)
 
     def adopt(
         self, *, train_loss: float | Tensor, out: str | PathLike[str] | None = None, weights: Mapping[str, Any] | None = None

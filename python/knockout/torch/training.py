@@ -116,9 +116,10 @@ class Training:
         return {**at, "optimiser": self.optimiser.state_dict(), "plateau": plateau}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues from a state."""
+        """Continues from a state. One without `optimiser` leaves the optimiser to the caller."""
         self.epoch, self.batch, self.steps = state["epoch"], state["batch"], state["steps"]
-        self.optimiser.load_state_dict(state["optimiser"])
+        if "optimiser" in state:
+            self.optimiser.load_state_dict(state["optimiser"])
         if self.plateau is not None:
             self.plateau.load_state_dict(state["plateau"])
 
