@@ -2375,7 +2375,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --fast --batch --seed --split --ranks --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --resume-or-start --data --out --on-residuals-of --with --ensemble --fast --batch --seed --split --ranks --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2414,6 +2414,10 @@ _knockout() {
                     return 0
                     ;;
                 --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ensemble)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -193,9 +193,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l ex
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, any part of one, or a Hydra configuration (.yaml) of the Python system' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Resume the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: the dataset folder, if it has moved; its contents are checked' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed. With --ensemble, RUN-SEED' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l ensemble -d 'Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'Unit that is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'

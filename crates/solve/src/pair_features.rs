@@ -3,16 +3,23 @@
 //! A gene with training records has its mean score, the size of its residuals and the shares of strong ones. A new gene has the means of
 //! these over the known genes, weighted by their similarity in the networks. The features of one new gene begin with it; those of two
 //! known or two new genes are in ascending order, value by value.
+//!
+//! A pair also has the mean residual of the genes that are similar in the networks. The profile kernel fills in residuals that were not
+//! measured, so this mean is over whole profiles.
 
+use crate::additive_fit::AdditiveFit;
 use crate::error::bad_tensor;
-use crate::matrix::{Matrix, dot};
+use crate::matrix::{Matrix, dot, product};
 use crate::model::Records;
+use crate::profile::{ProfileKernel, Profiles};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GenePositions, Separation};
 
 /// Weight of the value 0, to which means over few similar genes shrink.
 const PRIOR_WEIGHT: f32 = 0.1;
+/// The power of the similarity that weights a profile.
+const POWER: i32 = 2;
 /// Residuals beyond this many standard deviations are strong.
 const STRONG: f64 = 2.0;
 /// Distance of genes on different chromosomes.
@@ -24,8 +31,7 @@ const OF_PAIR: usize = 4;
 
 const GENES: &str = "trees.genes";
 const KNOWN: &str = "trees.known";
-const SUMS: &str = "trees.sums";
-const WEIGHTS: &str = "trees.weights";
+const PROFILES: &str = "trees.profiles";
 
 /// Tables that the features of pairs are looked up in.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,28 +39,28 @@ pub(crate) struct PairFeatures {
     /// For each gene, its figures.
     genes: Matrix<f32>,
     is_known: Vec<bool>,
-    /// For each gene, the sum of its partners' vectors times the residuals, and without these.
-    sums: Matrix<f32>,
-    weights: Matrix<f32>,
+    means: ProfileMeans,
     /// For each gene: features of the cell, and the logarithm of its degree.
     traits: Matrix<f32>,
     positions: Option<GenePositions>,
 }
 
 impl PairFeatures {
-    /// Computes the tables from the training records and their residuals; `vectors` has the similarity of genes in the networks.
+    /// Computes the tables from the training records and the residuals of the additive part; `vectors` has the similarity of genes in the
+    /// networks, and the profile kernel predicts residuals that were not measured, which otherwise are 0.
     pub(crate) fn new(
         cell: &Cell,
         names: &[String],
         train: &Records,
-        residuals: &[f64],
+        base: &AdditiveFit,
+        profile_kernel: Option<&ProfileKernel>,
         vectors: &Matrix<f32>,
     ) -> Self {
         let (count, directions) = (cell.genes().len(), vectors.columns());
         let mean = knockout_base::stats::mean(&train.scores);
+        let residuals = &base.residuals;
         let rms = (residuals.iter().map(|r| r * r).sum::<f64>() / residuals.len().max(1) as f64).sqrt();
         let mut genes = Matrix::<f32>::zeros(count, FIGURES);
-        let (mut sums, mut weights) = (Matrix::zeros(count, directions), Matrix::zeros(count, directions));
         let mut records = vec![0.0_f32; count];
         for ((set, score), &residual) in train.sets.view().iter().zip(&train.scores).zip(residuals) {
             for &gene in set {
@@ -67,17 +73,6 @@ impl PairFeatures {
                     strong(residual > STRONG * rms),
                 ];
                 genes.row_mut(gene as usize).iter_mut().zip(figures).for_each(|(sum, value)| *sum += value);
-            }
-            if let &[a, b] = set {
-                for (gene, partner) in [(a as usize, b as usize), (b as usize, a as usize)] {
-                    let vector = vectors.row(partner);
-                    let add = |sum: &mut f32, x: &f32, times: f32| *sum += times * x;
-                    sums.row_mut(gene)
-                        .iter_mut()
-                        .zip(vector)
-                        .for_each(|(sum, x)| add(sum, x, residual as f32));
-                    weights.row_mut(gene).iter_mut().zip(vector).for_each(|(sum, x)| add(sum, x, 1.0));
-                }
             }
         }
         let is_known: Vec<bool> = records.iter().map(|&records| records > 0.0).collect();
@@ -104,7 +99,15 @@ impl PairFeatures {
             }
             genes.set(gene, FIGURES - 1, total);
         }
-        Self::of_cell(cell, names, genes, is_known, sums, weights)
+        let Profiles { residuals: mut profiles, is_measured } =
+            Profiles::new(&base.grid, train.sets.view(), residuals, 1);
+        if let Some(predicted) = profile_kernel.map(ProfileKernel::values) {
+            let all = profiles.values_mut().iter_mut().zip(is_measured.values()).zip(predicted.values());
+            let unmeasured = all.filter(|((_, is_measured), _)| **is_measured == 0.0);
+            unmeasured.for_each(|((residual, _), predicted)| *residual = *predicted);
+        }
+        let means = ProfileMeans::new(profiles, base.grid.genes(), vectors);
+        Self::of_cell(cell, names, genes, is_known, means)
     }
 
     fn of_cell(
@@ -112,8 +115,7 @@ impl PairFeatures {
         names: &[String],
         genes: Matrix<f32>,
         is_known: Vec<bool>,
-        sums: Matrix<f32>,
-        weights: Matrix<f32>,
+        means: ProfileMeans,
     ) -> Self {
         let columns: Vec<usize> = cell.features().map_or_else(Vec::new, |features| {
             names.iter().filter_map(|name| features.names().iter().position(|known| known == name)).collect()
@@ -127,7 +129,7 @@ impl PairFeatures {
             let degree: usize = cell.networks().iter().map(|network| network.degree(gene)).sum();
             row[columns.len()] = (1.0 + degree as f32).ln();
         }
-        Self { genes, is_known, sums, weights, traits, positions: cell.positions().cloned() }
+        Self { genes, is_known, means, traits, positions: cell.positions().cloned() }
     }
 
     /// Returns the number of features, given that of the parts.
@@ -153,17 +155,7 @@ impl PairFeatures {
             Some(Separation::OtherChromosome) => FAR,
             Some(Separation::Unknown) | None => f32::NAN,
         };
-        let similar = |gene: usize, partner: usize| {
-            let vector = vectors.row(gene);
-            dot(vector, self.sums.row(partner))
-                / (dot(vector, self.weights.row(partner)).max(0.0) + PRIOR_WEIGHT)
-        };
-        let mean = match new {
-            0 => 0.5 * (similar(a, b) + similar(b, a)),
-            1 => similar(a, b),
-            _ => f32::NAN,
-        };
-        out.extend([new as f32, dot(vectors.row(a), vectors.row(b)), mean, distance]);
+        out.extend([new as f32, dot(vectors.row(a), vectors.row(b)), self.means.of_pair(a, b), distance]);
         for table in [&self.genes, &self.traits] {
             for (&x, &y) in table.row(a).iter().zip(table.row(b)) {
                 out.extend(if new == 1 || x <= y || y.is_nan() { [x, y] } else { [y, x] });
@@ -171,19 +163,12 @@ impl PairFeatures {
         }
     }
 
-    pub(crate) fn tensors(&self) -> [Tensor; 4] {
-        let known: Vec<u32> =
-            (0..self.is_known.len() as u32).filter(|&gene| self.is_known[gene as usize]).collect();
-        let rows = |table: &Matrix<f32>| {
-            let values = known.iter().flat_map(|&gene| table.row(gene as usize).iter().copied()).collect();
-            Matrix::new(known.len(), table.columns(), values)
-        };
+    pub(crate) fn tensors(&self) -> [Tensor; 3] {
         let flags = self.is_known.iter().map(|&is_known| f32::from(u8::from(is_known))).collect();
         [
             Tensor::from_matrix(GENES, &self.genes),
             Tensor::vector(KNOWN, flags),
-            Tensor::from_matrix(SUMS, &rows(&self.sums)),
-            Tensor::from_matrix(WEIGHTS, &rows(&self.weights)),
+            Tensor::from_matrix(PROFILES, &self.means.profiles),
         ]
     }
 
@@ -192,7 +177,7 @@ impl PairFeatures {
         tensors: &[Tensor],
         cell: &Cell,
         names: &[String],
-        directions: usize,
+        vectors: &Matrix<f32>,
     ) -> Result<Option<Self>, Error> {
         if !has(tensors, GENES) {
             return Ok(None);
@@ -201,22 +186,99 @@ impl PairFeatures {
         let genes = find(tensors, GENES)?.matrix_with_rows(count)?;
         let is_known: Vec<bool> =
             find_vector(tensors, KNOWN, count)?.iter().map(|&flag| flag > 0.0).collect();
-        let known: Vec<usize> = (0..count).filter(|&gene| is_known[gene]).collect();
-        let table = |name: &str| {
-            let rows = find(tensors, name)?.matrix_with_rows(known.len())?;
-            if rows.columns() != directions {
-                return Err(bad_tensor(name));
-            }
-            let mut all = Matrix::zeros(count, directions);
-            known
-                .iter()
-                .enumerate()
-                .for_each(|(row, &gene)| all.row_mut(gene).copy_from_slice(rows.row(row)));
-            Ok(all)
-        };
+        let known: Vec<u32> = (0..count as u32).filter(|&gene| is_known[gene as usize]).collect();
+        let profiles = find(tensors, PROFILES)?.matrix_with_rows(known.len())?;
+        if profiles.columns() != known.len() {
+            return Err(bad_tensor(PROFILES));
+        }
         if genes.columns() != FIGURES {
             return Err(bad_tensor(GENES));
         }
-        Ok(Some(Self::of_cell(cell, names, genes, is_known, table(SUMS)?, table(WEIGHTS)?)))
+        let means = ProfileMeans::new(profiles, known, vectors);
+        Ok(Some(Self::of_cell(cell, names, genes, is_known, means)))
+    }
+}
+
+/// Means of profiles over the known genes, weighted by a power of their similarity to each gene in the networks.
+#[derive(Debug, Clone, PartialEq)]
+struct ProfileMeans {
+    /// Known genes by known genes.
+    profiles: Matrix<f32>,
+    /// The row of each gene in the profiles.
+    row_of: Vec<Option<usize>>,
+    /// Genes by known genes: the weights of the profiles, and their weighted sum.
+    weights: Matrix<f32>,
+    means: Matrix<f32>,
+}
+
+impl ProfileMeans {
+    /// Computes the means, given the profiles of the known genes.
+    fn new(profiles: Matrix<f32>, known: Vec<u32>, vectors: &Matrix<f32>) -> Self {
+        let mut of_known = Matrix::zeros(known.len(), vectors.columns());
+        let mut row_of = vec![None; vectors.rows()];
+        for (row, gene) in known.into_iter().enumerate() {
+            of_known.row_mut(row).copy_from_slice(vectors.row(gene as usize));
+            row_of[gene as usize] = Some(row);
+        }
+        let mut weights = product(vectors, of_known.transposed());
+        for (gene, own) in row_of.iter().enumerate() {
+            let row = weights.row_mut(gene);
+            row.iter_mut().for_each(|weight| *weight = weight.max(0.0).powi(POWER));
+            if let Some(own) = *own {
+                row[own] = 0.0;
+            }
+            let total: f32 = row.iter().sum::<f32>() + PRIOR_WEIGHT.powi(POWER);
+            row.iter_mut().for_each(|weight| *weight /= total);
+        }
+        let means = product(&weights, &profiles);
+        Self { profiles, row_of, weights, means }
+    }
+
+    /// Returns the mean residual at a pair: over the genes similar to the new one, to either of two known ones, or to both of two new ones.
+    fn of_pair(&self, a: usize, b: usize) -> f32 {
+        match (self.row_of[a], self.row_of[b]) {
+            (None, None) => dot(self.means.row(a), self.weights.row(b)),
+            (None, Some(b)) => self.means.get(a, b),
+            (Some(a), None) => self.means.get(b, a),
+            (Some(row_a), Some(row_b)) => 0.5 * (self.means.get(a, row_b) + self.means.get(b, row_a)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_base::random::Rng;
+
+    /// Genes 1, 3 and 4 are known, 0 and 2 are new.
+    #[test]
+    fn means_are_sums_over_the_known_genes_that_are_similar() {
+        let mut rng = Rng::new(0, "profile means");
+        let mut matrix = |rows: usize, columns: usize| {
+            Matrix::new(rows, columns, (0..rows * columns).map(|_| rng.normal() as f32).collect())
+        };
+        let (vectors, half, known) = (matrix(5, 3), matrix(3, 3), [1_usize, 3, 4]);
+        let mut profiles = half.clone();
+        (0..9).for_each(|i| profiles.set(i / 3, i % 3, half.get(i / 3, i % 3) + half.get(i % 3, i / 3)));
+        let found = ProfileMeans::new(profiles.clone(), known.map(|gene| gene as u32).to_vec(), &vectors);
+
+        let weight = |gene: usize, row: usize| {
+            let similarity = |row: usize| {
+                let other = known[row];
+                let is_own = gene == other;
+                if is_own { 0.0 } else { dot(vectors.row(gene), vectors.row(other)).max(0.0).powi(2) }
+            };
+            similarity(row) / ((0..3).map(similarity).sum::<f32>() + 0.01)
+        };
+        let mean = |gene: usize, column: usize| -> f32 {
+            (0..3).map(|row| weight(gene, row) * profiles.get(row, column)).sum()
+        };
+        let both: f32 = (0..3).map(|column| mean(0, column) * weight(2, column)).sum();
+        let expected = [((0, 2), both), ((2, 3), mean(2, 1)), ((1, 4), 0.5 * (mean(1, 2) + mean(4, 0)))];
+        for ((a, b), expected) in expected {
+            for found in [found.of_pair(a, b), found.of_pair(b, a)] {
+                assert!((found - expected).abs() < 1e-5, "{a} and {b}: {found}, expected {expected}");
+            }
+        }
     }
 }

@@ -82,6 +82,7 @@ fn parts_without_trees() -> Vec<StackPart> {
 const PARTS: usize = 6;
 /// Parts beside the trees, which are grown on them.
 const TRUNK: usize = 5;
+const NETWORK_KERNEL: usize = 2;
 const PART_NAMES: [&str; PARTS] =
     ["additive", "low_rank", "network_kernel", "profile_neighbours", "profile_kernel", "trees"];
 /// Features that amplitudes are expected from by default, where a dataset has them.
@@ -103,8 +104,6 @@ const TREE_RECORDS: std::ops::RangeInclusive<usize> = 5_000..=1_000_000;
 /// Folds of pairs and of genes that trees are grown on.
 const PAIR_FOLDS: usize = 6;
 const GENE_FOLDS: usize = 6;
-/// The bits of folds of even number.
-const EVEN: u32 = 0x5555_5555;
 /// Standard errors by which a part must explain held-out records.
 const MIN_CERTAINTY: f64 = 2.0;
 /// Like [`MIN_CERTAINTY`], for records that share new genes or query pairs, which are few.
@@ -190,8 +189,7 @@ impl SolvedOptions for StackOptions {
         let low_rank = LowRank::load(tensors, cell)?;
         let profiles = ProfileParts::load(tensors, low_rank.grid())?;
         let kernel = NetworkKernel::load(tensors, cell)?;
-        let directions = kernel.features().vectors.columns();
-        let trees = TreePart::load(tensors, cell, &self.amplitudes, directions, TRUNK)?;
+        let trees = TreePart::load(tensors, cell, &self.amplitudes, &kernel.features().vectors, TRUNK)?;
         let parts = StackParts { low_rank, kernel, profiles, trees };
         let known = PartWeights::load(find(tensors, WEIGHTS)?)?;
         // Earlier versions had one list of weights.
@@ -244,10 +242,12 @@ impl StackOptions {
         let profiles = ProfileParts::solve(&self.profile, wanted, sets, &base, kernel.features(), observer);
         let has_trees = is_used(StackPart::Trees)
             && sets.iter().all(|set| set.len() == 2)
+            && self.profile.allows(&base.grid)
             && TREE_RECORDS.contains(&sets.len());
         let features = has_trees.then(|| {
             let vectors = &kernel.features().vectors;
-            PairFeatures::new(problem.cell, &self.amplitudes, problem.train, &base.residuals, vectors)
+            let profile_kernel = profiles.kernel.as_ref();
+            PairFeatures::new(problem.cell, &self.amplitudes, problem.train, &base, profile_kernel, vectors)
         });
         Ok((StackParts { low_rank, kernel, profiles, trees: None }, features))
     }
@@ -286,13 +286,11 @@ impl StackOptions {
             let Some(features) = features else { continue };
             let variances = parts.kernel.variances(held_out.sets.view());
             let mut scratch = KernelScratch::default();
-            // Folds of even and of odd number grow different trees.
-            let is_in_both = |mask: u32| mask & EVEN > 0 && mask & !EVEN > 0;
             let masks = folds.iter().filter(|&mask| mask >> fold & 1 == 1);
             let mut of_records = variances.into_iter().zip(masks);
             out.add(fold, &held_out, &features, &parts.kernel.features().vectors, |set| {
-                let (variance, mask) = of_records.next().unwrap_or((0.0, &0));
-                (parts.trunk_of_set(set, &mut scratch).to_vec(), variance, is_in_both(*mask))
+                let (variance, &all_folds) = of_records.next().unwrap_or((0.0, &0));
+                (parts.trunk_of_set(set, &mut scratch).to_vec(), variance, all_folds)
             });
         }
         Ok(())
@@ -470,7 +468,8 @@ impl StackParts {
         let trees = self.trees.is_some();
         let of_new = [true, false, kernel, false, false, trees];
         ChosenWeights {
-            new: if new.len() < MIN_RECORDS && new_folds.len() >= MIN_RECORDS {
+            // Folds hold out many more new genes than the validation part has.
+            new: if new_folds.trees.len() >= MIN_RECORDS {
                 folded_weights(new_folds, of_new, mean)
             } else {
                 fit(of_new, records(new))
@@ -668,20 +667,20 @@ impl ChosenWeights {
     /// Returns weights with which only the parts that predict new genes are solved.
     fn of_new_genes() -> Self {
         let none = PartWeights { intercept: 0.0, parts: [0.0; PARTS] };
-        let parts = std::array::from_fn(|part| f32::from(u8::from(part == 2 || part == TRUNK)));
+        let parts = std::array::from_fn(|part| f32::from(u8::from(part == NETWORK_KERNEL || part == TRUNK)));
         Self { known: none, new: PartWeights { intercept: 0.0, parts } }
     }
 
-    /// Returns whether a part has a weight.
+    /// Returns whether a part, or one whose features contain it, has a weight.
     fn use_part(&self, part: StackPart) -> bool {
-        let index = match part {
-            StackPart::LowRank => 1,
-            StackPart::NetworkKernel => 2,
-            StackPart::ProfileNeighbours => 3,
-            StackPart::ProfileKernel => 4,
-            StackPart::Trees => TRUNK,
+        let indices: &[usize] = match part {
+            StackPart::LowRank => &[1],
+            StackPart::NetworkKernel => &[NETWORK_KERNEL],
+            StackPart::ProfileNeighbours => &[3],
+            StackPart::ProfileKernel => &[4, TRUNK],
+            StackPart::Trees => &[TRUNK],
         };
-        self.known.parts[index] > 0.0 || self.new.parts[index] > 0.0
+        indices.iter().any(|&index| self.known.parts[index] > 0.0 || self.new.parts[index] > 0.0)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Boosted trees as a part of the stack.
 //!
 //! They are fitted to features of records that the other parts were not fitted to: pairs are held out fold by fold for known genes, genes for
-//! new ones. Folds of even and of odd number each grow their own trees. The sum of both predicts; each alone predicts the folds
-//! of the other, which gives predictions of all training records for weights and deviations.
+//! new ones. The folds form groups. Trees are grown for each group, on the records that it does not hold out. Their mean predicts;
+//! each alone predicts the records of its group, which gives predictions of all training records for weights and deviations.
 
 use crate::matrix::Matrix;
 use crate::model::Records;
@@ -33,8 +33,10 @@ const NEW_GROWTH: Growth = Growth {
 };
 /// Records whose features are in memory at a time.
 const BLOCK: usize = 256;
-const KNOWN: [&str; 2] = ["trees.known.0", "trees.known.1"];
-const NEW: [&str; 2] = ["trees.new.0", "trees.new.1"];
+/// Groups of folds: a fold of number n is in group n modulo this.
+const GROUPS: usize = 3;
+const KNOWN: [&str; GROUPS] = ["trees.known.0", "trees.known.1", "trees.known.2"];
+const NEW: [&str; GROUPS] = ["trees.new.0", "trees.new.1", "trees.new.2"];
 
 /// The trees of both regimes and the tables of their features.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,26 +57,26 @@ pub(crate) struct OutOfFold {
     pub(crate) variances: Vec<f64>,
     /// The predictions of the trees that were fitted to other folds.
     pub(crate) trees: Vec<f64>,
-    /// Of each record, its fold, whether folds of the other half hold it out too, and whether each of its genes was held out.
+    /// Of each record, its fold, all folds that hold it out (one bit each), and whether each of its genes was held out.
     folds: Vec<usize>,
-    is_in_both: Vec<bool>,
+    all_folds: Vec<u32>,
     pub(crate) is_new: Vec<[bool; 2]>,
 }
 
 impl OutOfFold {
-    /// Adds the records of a fold. `of_pair` returns the predictions of the parts, the variance, and whether folds of the other half hold
-    /// the pair out too.
+    /// Adds the records of a fold. `of_pair` returns the predictions of the parts, the variance, and the folds that hold the pair out, one
+    /// bit each.
     pub(crate) fn add(
         &mut self,
         fold: usize,
         held_out: &Records,
         features: &PairFeatures,
         vectors: &Matrix<f32>,
-        mut of_pair: impl FnMut(&[u32]) -> (Vec<f64>, f64, bool),
+        mut of_pair: impl FnMut(&[u32]) -> (Vec<f64>, f64, u32),
     ) {
         for (set, &score) in held_out.sets.view().iter().zip(&held_out.scores) {
             let &[a, b] = set else { continue };
-            let (parts, variance, is_in_both) = of_pair(set);
+            let (parts, variance, all_folds) = of_pair(set);
             self.rows.width = features.width(parts.len());
             features.push([a, b], &parts, vectors, &mut self.rows.values);
             self.rows.targets.push(score as f32);
@@ -82,7 +84,7 @@ impl OutOfFold {
             self.parts.push(parts);
             self.variances.push(variance);
             self.folds.push(fold);
-            self.is_in_both.push(is_in_both);
+            self.all_folds.push(all_folds);
             self.is_new.push([a, b].map(|gene| features.new_genes(&[gene]) > 0));
         }
     }
@@ -95,29 +97,39 @@ impl OutOfFold {
         f64::from(self.rows.targets[record])
     }
 
-    /// Returns the rows of a half, without records that the other half has too.
-    fn half(&self, half: usize) -> FeatureRows {
+    /// Returns the rows of some records.
+    fn select(&self, records: &[usize]) -> FeatureRows {
         let width = self.rows.width;
         let mut rows = FeatureRows { width, ..FeatureRows::default() };
-        let is_used = |&record: &usize| self.folds[record] % 2 == half && !self.is_in_both[record];
-        for record in (0..self.len()).filter(is_used) {
+        for &record in records {
             rows.values.extend_from_slice(&self.rows.values[record * width..][..width]);
             rows.targets.push(self.rows.targets[record]);
         }
         rows
     }
 
-    /// Grows the trees of each half, and predicts each half by those of the other.
+    /// Grows the trees of each group, and predicts its records by them.
     fn grow(&mut self, growth: &Growth) -> Vec<BoostedTrees> {
-        let halves = [self.half(0), self.half(1)];
-        if halves.iter().any(|half| half.targets.is_empty()) {
-            return Vec::new();
+        let (mut grown, mut predictions) = (Vec::new(), vec![0.0; self.len()]);
+        for group in 0..GROUPS {
+            let folds = (0..u32::BITS as usize).filter(|fold| fold % GROUPS == group);
+            let of_group: u32 = folds.map(|fold| 1 << fold).sum();
+            let records = |is_used: &dyn Fn(usize) -> bool| -> Vec<usize> {
+                (0..self.len()).filter(|&record| is_used(record)).collect()
+            };
+            let others = records(&|record| self.all_folds[record] & of_group == 0);
+            let held_out = records(&|record| self.folds[record] % GROUPS == group);
+            if others.is_empty() || held_out.is_empty() {
+                return Vec::new();
+            }
+            let held_out_rows = self.select(&held_out);
+            let trees = BoostedTrees::fit(&self.select(&others), &held_out_rows, growth, group as u64);
+            let found = trees.predict(&held_out_rows.values, held_out_rows.width);
+            held_out.into_iter().zip(found).for_each(|(record, value)| predictions[record] = value);
+            grown.push(trees);
         }
-        let grown =
-            [0, 1].map(|half| BoostedTrees::fit(&halves[half], &halves[1 - half], growth, half as u64));
-        let by_half = grown.each_ref().map(|trees| trees.predict(&self.rows.values, self.rows.width));
-        self.trees = self.folds.iter().enumerate().map(|(row, fold)| by_half[1 - fold % 2][row]).collect();
-        grown.into()
+        self.trees = predictions;
+        grown
     }
 }
 
@@ -180,7 +192,7 @@ impl TreePart {
     }
 
     pub(crate) fn tensors(&self) -> Vec<Tensor> {
-        let named = |trees: &[BoostedTrees], names: [&str; 2]| -> Vec<Tensor> {
+        let named = |trees: &[BoostedTrees], names: [&str; GROUPS]| -> Vec<Tensor> {
             trees.iter().zip(names).flat_map(|(trees, name)| trees.tensors(name)).collect()
         };
         let mut tensors = self.features.tensors().to_vec();
@@ -194,12 +206,12 @@ impl TreePart {
         tensors: &[Tensor],
         cell: &Cell,
         traits: &[String],
-        directions: usize,
+        vectors: &Matrix<f32>,
         parts: usize,
     ) -> Result<Option<Self>, Error> {
-        let Some(features) = PairFeatures::load(tensors, cell, traits, directions)? else { return Ok(None) };
+        let Some(features) = PairFeatures::load(tensors, cell, traits, vectors)? else { return Ok(None) };
         let width = features.width(parts);
-        let load = |names: [&str; 2]| -> Result<Vec<BoostedTrees>, Error> {
+        let load = |names: [&str; GROUPS]| -> Result<Vec<BoostedTrees>, Error> {
             let found = names.into_iter().map(|name| BoostedTrees::load(tensors, name, width));
             Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };

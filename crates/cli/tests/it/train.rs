@@ -202,6 +202,23 @@ fn fast_solves_the_stack_without_trees() {
 }
 
 #[test]
+fn an_ensemble_is_runs_of_consecutive_seeds() {
+    let home = Home::with_tiny();
+    let ran = home.ok(&format!("{SHORT} --out run --seed 4 --ensemble 2"));
+    assert!(ran.stdout.contains("knockout evaluate run-4 run-5"), "{}", ran.stdout);
+    home.ok(&format!("{SHORT} -q --out alone --seed 5"));
+    assert_eq!(home.weights("run-5"), home.weights("alone"));
+    assert_ne!(home.weights("run-4"), home.weights("run-5"));
+    let rows = home.json("evaluate run-4 run-5 --json --resamples 50")["rows"].clone();
+    let names: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"ensemble"), "{names:?}");
+    let again = home.json(&format!("{SHORT} --out run --seed 4 --ensemble 2 --resume-or-start --json"));
+    assert_eq!(again["runs"], serde_json::json!(["run-4", "run-5"]));
+    home.fails("train tiny --ensemble 2 --out stack", 2, &["stack does not depend on the seed"]);
+    assert!(!home.exists("stack-0"));
+}
+
+#[test]
 fn a_run_keeps_a_copy_of_its_split_file() {
     let home = Home::with_tiny();
     home.ok("data split tiny --split pair-disjoint --folds 5 --fold 2 -q --out fold.parquet");

@@ -77,6 +77,17 @@ impl ProfileKernel {
         grid.cells(set).mean(entry).unwrap_or(0.0)
     }
 
+    /// Returns the process at all pairs of genes of the grid.
+    pub(crate) fn values(&self) -> Matrix<f32> {
+        let half = product(&self.tables, self.features.transposed());
+        let mut values = half.clone();
+        for row in 0..half.rows() {
+            let others = values.row_mut(row).iter_mut().enumerate();
+            others.for_each(|(column, value)| *value += half.get(column, row));
+        }
+        values
+    }
+
     /// Calls a function with the process at pairs as a bilinear form, times a weight.
     pub(crate) fn with_form<T>(
         &self,

@@ -33,7 +33,7 @@ const MIN_SIMILARITY: f32 = 0.1;
 pub struct ProfileOptions {
     /// Maximum number of directions of the similarity of profiles in the profile kernel.
     pub rank: usize,
-    /// Maximum memory of the matrices, in MiB; screens that need more are solved without these parts.
+    /// Maximum memory of the matrices, in MiB; screens that need more are solved without these parts and trees.
     pub memory_mib: usize,
 }
 
@@ -53,7 +53,7 @@ impl ProfileOptions {
     }
 
     /// Returns whether the matrices of a grid fit into the memory: at most four of its size, or of that of its similarities, at once.
-    fn allows(&self, grid: &Grid) -> bool {
+    pub(crate) fn allows(&self, grid: &Grid) -> bool {
         let (rows, columns) = (grid.rows().len(), grid.columns().len());
         let values = 2 * rows * columns + 2 * rows.max(columns).pow(2);
         values * size_of::<f32>() / (1 << 20) <= self.memory_mib

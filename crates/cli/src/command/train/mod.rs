@@ -19,6 +19,7 @@ use knockout_report::lab::{TrainingDocument, TrainingReport, prior_knowledge_sen
 use knockout_report::units::count;
 use knockout_train::config::Config;
 use knockout_train::run::{End, Event, Run, RunContext, RunDescription, default_folder, read_metrics};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use std::time::Duration;
   knockout train yeast --model dango
   knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
   knockout train yeast --model dango --split gene-disjoint --max-time 30m
+  knockout train yeast --model dango --ensemble 3
   knockout train yeast --preset 085 --epochs 10
   knockout train yeast --config runs/dango-yeast-0/config.toml --seed 1
   knockout train yeast --model dango split.file=split.parquet
@@ -65,7 +67,8 @@ pub(crate) struct TrainArgs {
     /// With --resume: the dataset folder, if it has moved; its contents are checked
     #[arg(long, value_name = "DIR", requires = "resume")]
     data: Option<PathBuf>,
-    /// The run's folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed
+    /// The run's folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed. With --ensemble,
+    /// RUN-SEED
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
     /// Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split
@@ -74,6 +77,9 @@ pub(crate) struct TrainArgs {
     /// Stack this run with the solved model, weighted on the validation part; may be given several times
     #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     with: Vec<PathBuf>,
+    /// Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with = "resume")]
+    ensemble: Option<u64>,
     /// Solve the stack without its boosted trees: about a third of the time, slightly less accurate
     #[arg(long, conflicts_with = "resume")]
     fast: bool,
@@ -138,20 +144,45 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             let (keys, data) = (resume_keys(args)?, args.data.as_deref());
             return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
-        let NewRun { folder, dataset, config, context } = plan(args, &ranks, ui)?;
-        if args.resume_or_start && exists_already(&folder, &ranks)? {
-            let existing = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
-            if existing != config.model.name() {
-                let message =
-                    format!("{} is a run of {existing}, not of {}", folder.display(), config.model.name());
-                return Err(request_error(message));
-            }
-            let (keys, data) = (&context.overrides, args.dir.as_deref());
-            return train(args, Run::resume_on(&ranks, &folder, keys, data, MODELS)?, ui);
+        let Some(members) = args.ensemble else { return start(args, plan(args, 0, &ranks, ui)?, ui) };
+        let mut folders = Vec::new();
+        for member in 0..members {
+            let run = plan(args, member, &ranks, ui)?;
+            folders.push(run.folder.clone());
+            ui.note(&format!("run {} of {members}: {}", member + 1, run.folder.display()));
+            start(args, run, &ui.part())?;
         }
-        note_fitted(&config, ui)?;
-        train(args, Run::create(&folder, dataset, config, &context)?, ui)
+        let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let next = || format!("next: knockout evaluate {} (each run, and their ensemble)\n", names.join(" "));
+        ui.result(next, &EnsembleDocument { schema: 1, runs: &folders })
     })
+}
+
+/// Document of `train --ensemble`.
+#[derive(Serialize)]
+struct EnsembleDocument<'a> {
+    /// Version of this document: 1.
+    schema: u32,
+    /// Folders of the runs.
+    runs: &'a [PathBuf],
+}
+
+/// Creates and trains a run; with `--resume-or-start`, resumes one that exists.
+fn start(args: &TrainArgs, run: NewRun, ui: &Ui) -> Result<()> {
+    let NewRun { folder, dataset, config, context } = run;
+    let ranks = &context.ranks;
+    if args.resume_or_start && exists_already(&folder, ranks)? {
+        let existing = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
+        if existing != config.model.name() {
+            let message =
+                format!("{} is a run of {existing}, not of {}", folder.display(), config.model.name());
+            return Err(request_error(message));
+        }
+        let (keys, data) = (&context.overrides, args.dir.as_deref());
+        return train(args, Run::resume_on(ranks, &folder, keys, data, MODELS)?, ui);
+    }
+    note_fitted(&config, ui)?;
+    train(args, Run::create(&folder, dataset, config, &context)?, ui)
 }
 
 /// Prints a notice if a network would learn from residuals of records that the other run was fitted to.
@@ -213,7 +244,8 @@ struct NewRun {
     context: RunContext,
 }
 
-fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
+/// Plans a run; `member` is its number in an ensemble, which is added to the seed.
+fn plan(args: &TrainArgs, member: u64, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let start = args.start.read(args.model, ui)?;
@@ -233,7 +265,15 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     keys.extend(args.overrides.keys.iter().cloned());
     keys.extend(args.ranks.shards_key(&model, &keys, ui));
     trackers::check(&keys, dir, model.name, args.out.as_deref())?;
-    let config = configure(&model, &dataset, &keys)?;
+    let mut config = configure(&model, &dataset, &keys)?;
+    if args.ensemble.is_some() {
+        if model.is_solved {
+            let message = format!("{} does not depend on the seed; leave --ensemble out", model.name);
+            return Err(request_error(message));
+        }
+        keys.push(format!("seed={}", config.seed.saturating_add(member)));
+        config = configure(&model, &dataset, &keys)?;
+    }
     config.notice().inspect(|notice| ui.note(notice));
     let uses: BTreeSet<String> = config.model.prior_knowledge(&dataset.cell).into_iter().collect();
     if !uses.is_empty() {
@@ -242,7 +282,11 @@ fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     for key in &keys {
         ui.detail(&format!("  set {key}"));
     }
-    let folder = args.out.clone().unwrap_or_else(|| {
+    let out = args.out.clone().map(|out| match (args.ensemble, out.file_name()) {
+        (Some(_), Some(name)) => out.with_file_name(format!("{}-{}", name.to_string_lossy(), config.seed)),
+        _ => out,
+    });
+    let folder = out.unwrap_or_else(|| {
         let suffix = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
             (false, _) => "-residuals",
             (_, false) => "-with",
