@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let names = Names::new(&genes);
     let source = Source::bytes("fuzz", bytes);
     let mut collector = MeasurementCollector::new(Duplicates::Mean);
-    let all = RowChoice { source: "fuzz", alleles: Alleles::All, orders: &[] };
+    let all = RowChoice { source: "fuzz", alleles: Alleles::Apart, orders: &[] };
     let sink = ScreenSink::new(&names, &genes, all, &mut collector);
     let read = match choice % 5 {
         0 => sga::read_kuzmin(&source, sink),

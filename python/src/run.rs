@@ -250,7 +250,7 @@ impl OpenRun {
             let model = NamedPredictions { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
             let pairs = Pairs::Neighbours;
-            let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =
+            let Evaluation { rows, comparisons, regimes, warnings, unseen, repeated_sets, bounds } =
                 evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, &stack)?;
             let intervals = predictor
                 .deviations(sets.view(), &predictions)
@@ -274,6 +274,7 @@ impl OpenRun {
                 spread: Vec::new(),
                 unseen_genes: Some(unseen.genes),
                 unseen_records: Some(unseen.records),
+                repeated_sets,
                 bounds,
                 coverage: coverage.into_iter().collect(),
                 prior_knowledge: prior_knowledge.into_iter().collect(),

@@ -47,8 +47,10 @@ pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
 /// Perturbations to import.
 pub(crate) fn alleles() -> impl TypedValueParser<Value = Alleles> {
     choice(vec![
+        ("apart", Alleles::Apart, "All, a sample for each; only repeats of the same alleles are merged"),
+        ("merge", Alleles::Merge, "All, those of the same genes and kind merged like repeats"),
+        ("all", Alleles::Merge, "Earlier name of merge"),
         ("deletion", Alleles::Deletion, "Samples whose every gene was deleted"),
-        ("all", Alleles::All, "All of them"),
     ])
 }
 

@@ -179,12 +179,12 @@ impl Model {
     }
 
     /// Returns the measured score of each set of a gene with its row; of sets with several samples the first.
-    pub(crate) fn measured(&self, gene: u32) -> HashMap<Box<[u32]>, u32> {
-        let mut found = HashMap::new();
+    pub(crate) fn measured(&self, gene: u32) -> HashMap<Box<[u32]>, Vec<u32>> {
+        let mut found: HashMap<Box<[u32]>, Vec<u32>> = HashMap::new();
         for &row in self.rows(gene) {
             let mut set: Box<[u32]> = self.dataset().samples.genes(row as usize).into();
             set.sort_unstable();
-            found.entry(set).or_insert(row);
+            found.entry(set).or_default().push(row);
         }
         found
     }

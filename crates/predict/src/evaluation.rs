@@ -187,6 +187,8 @@ pub struct Evaluation {
     pub warnings: Vec<Warning>,
     /// Genes and records of the part that training has never seen.
     pub unseen: Unseen,
+    /// Gene sets of the part with several samples, each of which is compared with the prediction of its set.
+    pub repeated_sets: usize,
     /// Bounds of the accuracy of any model.
     #[serde(flatten)]
     pub bounds: Bounds,
@@ -273,6 +275,7 @@ pub fn evaluate_beside(
         regimes: ByRegime::new(dataset, split, part).figures(&beside, scheme, part, bootstrap),
         comparisons: compare(models, pairs, &references, &measured, bootstrap),
         unseen: Unseen::of(dataset, split, part),
+        repeated_sets: dataset.samples.repeated_sets(split.rows(part).iter().copied()),
         bounds,
     })
 }

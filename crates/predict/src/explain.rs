@@ -39,8 +39,11 @@ pub struct Explanation {
     pub prediction: f64,
     /// Standard deviation; `None` if the model has none, or none for sets of this size.
     pub sd: Option<f64>,
-    /// The measured score, where the dataset has one, and its part.
+    /// The measured score, where the dataset has one, and its part; the mean of several samples, weighted by their measurements.
     pub measured: Option<MeasuredScore>,
+    /// The samples of the set where there are several: different alleles or kinds of perturbation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<MeasuredSample>,
     /// Whether training has seen the genes.
     pub regime: Regime,
     /// Accuracy of predictions of this regime and size; `None` where the caller does not know it.
@@ -87,6 +90,17 @@ pub struct MeasuredScore {
     pub score: f64,
     /// The part of the split that its sample is in.
     pub part: Option<&'static str>,
+}
+
+/// One of several samples of a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredSample {
+    /// Its alleles joined with `+`, or its kind of perturbation.
+    pub perturbation: String,
+    /// Its score.
+    pub score: f64,
+    /// How many measurements were merged into it.
+    pub measurements: u32,
 }
 
 /// The contribution of some genes to a prediction beyond that of fewer of them.
@@ -248,14 +262,17 @@ impl OpenRun {
         let neighbours = self.neighbours(&set, prediction, cell, &used, detail.neighbours, advance)?;
         let drawn: BTreeSet<u32> =
             set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
-        let measured = dataset.samples.gene_sets().iter().position(|other| other == set);
+        let of_set = dataset.samples.rows_of_set(&set);
         Ok(Explanation {
             schema: 1,
             genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
             prediction,
             sd: self.deviation(&set)?,
-            measured: measured
-                .map(|row| MeasuredScore { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
+            measured: of_set.first().map(|&row| MeasuredScore {
+                score: dataset.samples.mean_score(&of_set),
+                part: parts_of_rows[row as usize],
+            }),
+            samples: if of_set.len() > 1 { samples_of(dataset, &of_set) } else { Vec::new() },
             regime: TrainedGenes::of(&dataset.samples, cell.genes().len(), split).regime(&set),
             accuracy: None,
             parts: self.terms(&set, prediction, cell)?,
@@ -308,7 +325,7 @@ impl OpenRun {
             return Vec::new();
         }
         let (samples, cell) = (&dataset.samples, &dataset.cell);
-        let train = Records::of(samples, split.rows(Part::Train));
+        let train = Records::of_sets(samples, split.rows(Part::Train));
         let mut profiles = self.predictor().similar_profiles(set, &train);
         profiles.truncate(count);
         let wanted: BTreeSet<&[u32]> = profiles.iter().map(|profile| &profile.set[..]).collect();
@@ -620,6 +637,16 @@ fn name_of(cell: &Cell, gene: u32) -> GeneName {
     let names = &cell.genes().genes()[gene as usize];
     let name = names.name().to_owned();
     GeneName { index: gene, systematic: names.systematic.clone(), name }
+}
+
+/// Describes samples of one set.
+fn samples_of(dataset: &Dataset, rows: &[u32]) -> Vec<MeasuredSample> {
+    let of_row = |&row: &u32| {
+        let (perturbation, sample) =
+            (dataset.samples.perturbation(row as usize), dataset.samples.get(row as usize));
+        MeasuredSample { perturbation, score: sample.score, measurements: sample.duplicates }
+    };
+    rows.iter().map(of_row).collect()
 }
 
 fn parts_of_rows(dataset: &Dataset, split: &Split) -> Vec<Option<&'static str>> {

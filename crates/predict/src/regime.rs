@@ -3,7 +3,7 @@
 use knockout_base::stats::bootstrap::{Resampling, SharedUnits};
 use knockout_data::screen::{Dataset, Part, Regime, Samples, Split};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Genes and query strains that training has records of.
 #[derive(Debug, Clone)]
@@ -61,7 +61,8 @@ impl TrainedGenes {
     /// Returns the units that records of some rows share, which determine the uncertainty of their figures.
     ///
     /// Records of new genes share the effects of these genes, so genes are resampled, the new ones among themselves. Records of
-    /// new query strains share the strain. Records of known genes and strains are independent given the training part.
+    /// new query strains share the strain. Records of known genes and strains are independent given the training part, but for those of
+    /// one gene set: they have one prediction.
     pub fn shared(&self, samples: &Samples, rows: &[u32]) -> SharedRecords {
         let share = |is_new: &dyn Fn(u32) -> bool| {
             rows.iter().filter(|&&row| is_new(row)).count() as f64 / rows.len().max(1) as f64
@@ -86,6 +87,14 @@ impl TrainedGenes {
             };
             let units = SharedUnits::new(units, stratum);
             SharedRecords { units: ResampledUnits::QueryStrains, resampling: Resampling::Units(units) }
+        } else if samples.has_alleles() && samples.repeated_sets(rows.iter().copied()) > 0 {
+            let mut numbers: HashMap<&[u32], u32> = HashMap::new();
+            let units = rows.iter().map(|&row| {
+                let next = numbers.len() as u32;
+                [*numbers.entry(samples.genes(row as usize)).or_insert(next)]
+            });
+            let units = SharedUnits::new(units, |_| 0);
+            SharedRecords { units: ResampledUnits::GeneSets, resampling: Resampling::Units(units) }
         } else {
             SharedRecords::default()
         }
@@ -108,6 +117,8 @@ pub enum ResampledUnits {
     /// Single records.
     #[default]
     Records,
+    /// Gene sets, of which some have several records.
+    GeneSets,
     /// Genes.
     Genes,
     /// Query strains and array genes.
@@ -119,6 +130,7 @@ impl ResampledUnits {
     pub fn title(self) -> &'static str {
         match self {
             Self::Records => "records",
+            Self::GeneSets => "gene sets",
             Self::Genes => "genes",
             Self::QueryStrains => "query strains",
         }

@@ -39,7 +39,7 @@ pub fn stack_predictions(
     if let Some(solution) = load_tensors(&kept, &name).and_then(|kept| options.load(&kept, cell).ok()) {
         return Ok(Some(solution.predict(sets)));
     }
-    let records = |part| Records::of(samples, split.rows(part));
+    let records = |part| Records::of_sets(samples, split.rows(part));
     let (train, val) = (records(Part::Train), records(Part::Val));
     let problem = Problem::new(cell, &train, &val);
     let solution = options.solve(problem, observer)?;

@@ -4,9 +4,10 @@ use crate::error::no_training_samples;
 use crate::tensor::Tensor;
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
-use knockout_data::screen::Samples;
+use knockout_data::screen::{Samples, WeightedMean};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::fmt;
 
 /// Sets of deleted genes with their scores.
@@ -27,6 +28,28 @@ impl Records {
             records.scores.push(samples.scores()[row as usize]);
         }
         records
+    }
+
+    /// Collects one record for each gene set and kind of some rows: the mean score of its alleles, weighted by how many measurements
+    /// each stands for. A prediction is one number for a gene set, so its alleles are one observation. Without stored alleles the
+    /// records are those of [`Records::of`].
+    pub fn of_sets(samples: &Samples, rows: &[u32]) -> Self {
+        if !samples.has_alleles() {
+            return Self::of(samples, rows);
+        }
+        let first = samples.first_alleles();
+        let mut record_of: HashMap<u32, usize> = HashMap::with_capacity(rows.len());
+        let (mut sets, mut means) = (GeneSets::default(), Vec::<WeightedMean>::new());
+        for &row in rows {
+            let sample = samples.get(row as usize);
+            let record = *record_of.entry(first[row as usize]).or_insert_with(|| {
+                sets.push_sorted(sample.genes);
+                means.push(WeightedMean::default());
+                means.len() - 1
+            });
+            means[record].add(sample.score, sample.duplicates);
+        }
+        Self { sets, scores: means.into_iter().map(|mean| mean.value).collect() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Integration tests of the program: a file for each command, then files for what several commands share.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod alleles;
 mod baseline;
 mod compare;
 mod config;

@@ -3,6 +3,7 @@
 //! Samples in columns, the ways to divide them into train, val and test, and the dataset directory on disk. The module does not
 //! depend on source formats, batches or models.
 
+mod alleles;
 mod dataset;
 mod labels;
 mod regime;
@@ -11,15 +12,16 @@ mod samples;
 mod split;
 mod summary;
 
+pub use alleles::{Allele, AlleleTable};
 pub use dataset::{
     Counts, Dataset, DatasetFinding, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
 pub use regime::Regime;
 pub use repeats::{Bounds, Ceiling, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Repeats};
-pub use samples::{Sample, Samples, SamplesBuilder};
+pub use samples::{Sample, Samples, SamplesBuilder, WeightedMean};
 pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};
 pub use summary::{
-    AnnotationSummary, DatasetSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary,
-    Quartiles, SamplesSummary, ScoreSummary, SplitSummary,
+    AlleleSummary, AnnotationSummary, DatasetSummary, FeatureSummary, Histogram, MetabolismSummary,
+    NetworkSummary, Quartiles, SamplesSummary, ScoreSummary, SplitSummary,
 };

@@ -1,8 +1,11 @@
 //! Samples in columns.
 
+use super::alleles::{Allele, AlleleTable};
 use crate::cell::{Deletion, GeneId, GeneSets, GeneSetsRef};
 use crate::screen::LabelStats;
 use knockout_base::error::{Error, Result};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// One row of a screen, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +28,8 @@ pub struct Sample<'a> {
     pub source: &'a str,
     /// How many measurements were merged into it.
     pub duplicates: u32,
+    /// The allele of each gene, as rows of the allele table in the order of `genes`; empty where nothing but the kind is known.
+    pub alleles: &'a [u32],
 }
 
 impl<'a> Sample<'a> {
@@ -40,6 +45,7 @@ impl<'a> Sample<'a> {
             fitness_sd: None,
             source,
             duplicates: 1,
+            alleles: &[],
         }
     }
 }
@@ -76,6 +82,23 @@ impl Words {
     }
 }
 
+/// A running mean of scores, each weighted by its number of measurements: the arithmetic of an import that merges them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WeightedMean {
+    /// The mean.
+    pub value: f64,
+    weight: f64,
+}
+
+impl WeightedMean {
+    /// Adds a score that stands for a number of measurements.
+    pub fn add(&mut self, score: f64, measurements: u32) {
+        let weight = f64::from(measurements);
+        self.weight += weight;
+        self.value += (score - self.value) * weight / self.weight;
+    }
+}
+
 /// All samples of a screen. Every row satisfies what [`SamplesBuilder::push`] checks.
 #[derive(Debug, Clone)]
 pub struct Samples {
@@ -90,12 +113,15 @@ pub struct Samples {
     fitness_sd: Vec<f64>,
     sources: Words,
     duplicates: Vec<u32>,
+    allele_table: AlleleTable,
+    /// Rows of the allele table; an empty list where nothing but the kind is known.
+    alleles: GeneSets,
 }
 
 /// Row by row: an unknown value equals an unknown value, although it is stored as NaN.
 impl PartialEq for Samples {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        self.allele_table == other.allele_table && self.iter().eq(other.iter())
     }
 }
 
@@ -133,6 +159,7 @@ impl Samples {
             fitness_sd: known(self.fitness_sd[row]),
             source: self.sources.get(row),
             duplicates: self.duplicates[row],
+            alleles: self.alleles.get(row),
         }
     }
 
@@ -161,6 +188,58 @@ impl Samples {
     /// The kind of perturbation of a sample.
     pub fn kind(&self, row: usize) -> &str {
         self.kinds.get(row)
+    }
+
+    /// Returns whether the alleles of any sample are stored.
+    pub fn has_alleles(&self) -> bool {
+        !self.allele_table.is_empty()
+    }
+
+    /// Returns the table of all alleles.
+    pub fn allele_table(&self) -> &AlleleTable {
+        &self.allele_table
+    }
+
+    /// Returns the alleles of a sample in the order of its genes; none where nothing but the kind is known.
+    pub fn alleles(&self, row: usize) -> impl ExactSizeIterator<Item = &Allele> + Clone {
+        self.alleles.get(row).iter().map(|&allele| &self.allele_table.alleles()[allele as usize])
+    }
+
+    /// Returns the perturbation of a sample in words: its alleles joined with `+` where they are stored, otherwise its kind.
+    pub fn perturbation(&self, row: usize) -> String {
+        let alleles: Vec<&str> = self.alleles(row).map(Allele::label).collect();
+        if alleles.is_empty() { self.kind(row).to_owned() } else { alleles.join("+") }
+    }
+
+    /// Returns, for each row, the first row with the same genes and kind: the row itself, but for further alleles.
+    pub fn first_alleles(&self) -> Vec<u32> {
+        let rows = 0..self.len() as u32;
+        if !self.has_alleles() {
+            return rows.collect();
+        }
+        let mut first: HashMap<(&[u32], &str), u32> = HashMap::with_capacity(self.len());
+        rows.map(|row| *first.entry((self.genes(row as usize), self.kind(row as usize))).or_insert(row))
+            .collect()
+    }
+
+    /// Returns the rows of a gene set, whose genes ascend; several where its alleles or kinds were measured apart.
+    pub fn rows_of_set(&self, set: &[u32]) -> Vec<u32> {
+        let rows = self.gene_sets().iter().zip(0..);
+        rows.filter(|(genes, _)| *genes == set).map(|(_, row)| row).collect()
+    }
+
+    /// Returns the mean score of some rows, weighted by the number of measurements of each.
+    pub fn mean_score(&self, rows: &[u32]) -> f64 {
+        let mut sum = WeightedMean::default();
+        rows.iter().for_each(|&row| sum.add(self.scores[row as usize], self.duplicates[row as usize]));
+        sum.value
+    }
+
+    /// Counts the gene sets of some rows that have several samples.
+    pub fn repeated_sets(&self, rows: impl IntoIterator<Item = u32>) -> usize {
+        let mut counts: HashMap<&[u32], u32> = HashMap::new();
+        rows.into_iter().for_each(|row| *counts.entry(self.genes(row as usize)).or_default() += 1);
+        counts.values().filter(|&&count| count > 1).count()
     }
 
     /// Returns the deletion of a sample.
@@ -205,8 +284,23 @@ impl SamplesBuilder {
                 fitness_sd: Vec::new(),
                 sources: Words::default(),
                 duplicates: Vec::new(),
+                allele_table: AlleleTable::default(),
+                alleles: GeneSets::default(),
             },
         }
+    }
+
+    /// Sets the table that the alleles of samples are rows of.
+    pub fn with_allele_table(mut self, alleles: AlleleTable) -> Result<Self> {
+        let outside = alleles.alleles().iter().find(|allele| allele.gene as usize >= self.gene_count);
+        if let Some(Allele { gene, .. }) = outside {
+            let count = self.gene_count;
+            return Err(Error::damage(format!(
+                "an allele is of gene {gene}, which is not in the table of {count}"
+            )));
+        }
+        self.columns.allele_table = alleles;
+        Ok(self)
     }
 
     /// Adds a row, its gene sets sorted. On an error nothing is added.
@@ -229,6 +323,10 @@ impl SamplesBuilder {
         columns.fitness.push(sample.fitness.unwrap_or(f64::NAN));
         columns.fitness_sd.push(sample.fitness_sd.unwrap_or(f64::NAN));
         columns.duplicates.push(sample.duplicates);
+        let mut alleles = SmallVec::<[u32; 4]>::from_slice(sample.alleles);
+        let table = columns.allele_table.alleles();
+        alleles.sort_unstable_by_key(|&allele| table[allele as usize].gene);
+        columns.alleles.push(&alleles);
         Ok(())
     }
 
@@ -264,6 +362,23 @@ impl SamplesBuilder {
         }
         if sample.duplicates == 0 {
             return Err(Error::damage("duplicates is 0; a sample stands for at least one measurement"));
+        }
+        self.check_alleles(sample)
+    }
+
+    fn check_alleles(&self, sample: &Sample<'_>) -> Result<()> {
+        if sample.alleles.is_empty() {
+            return Ok(());
+        }
+        let table = self.columns.allele_table.alleles();
+        if let Some(allele) = sample.alleles.iter().find(|&&allele| allele as usize >= table.len()) {
+            let count = table.len();
+            return Err(Error::damage(format!("allele {allele} is not in the table of {count}")));
+        }
+        let has_allele =
+            |gene: &u32| sample.alleles.iter().any(|&allele| table[allele as usize].gene == *gene);
+        if sample.alleles.len() != sample.genes.len() || !sample.genes.iter().all(has_allele) {
+            return Err(Error::damage("the alleles of a sample are not one for each of its genes"));
         }
         Ok(())
     }

@@ -125,9 +125,21 @@ pub struct AnnotationSummary {
     pub pairs: usize,
 }
 
+/// The alleles at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AlleleSummary {
+    /// Distinct alleles.
+    pub count: usize,
+    /// Gene sets with several samples, of different alleles or kinds of perturbation.
+    pub repeated_sets: usize,
+}
+
 /// The samples at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SamplesSummary {
+    /// Alleles that are stored, and gene sets with several samples; `None` where no alleles are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alleles: Option<AlleleSummary>,
     /// Number there are in all.
     pub count: usize,
     /// How many delete 1, 2, 3, … genes.
@@ -315,6 +327,10 @@ impl SamplesSummary {
             }
         }
         Self {
+            alleles: samples.has_alleles().then(|| AlleleSummary {
+                count: samples.allele_table().alleles().len(),
+                repeated_sets: samples.repeated_sets(0..samples.len() as u32),
+            }),
             count: samples.len(),
             orders,
             kinds,

@@ -237,10 +237,10 @@ fn a_missing_file_is_named_with_the_next_step() {
 fn a_newer_format_is_refused_by_version() {
     let (_folder, dir, _) = written();
     let text = fs::read_to_string(dir.join("dataset.toml")).unwrap();
-    fs::write(dir.join("dataset.toml"), text.replace("format = 1", "format = 2")).unwrap();
+    fs::write(dir.join("dataset.toml"), text.replace("format = 1", "format = 3")).unwrap();
     let error = Dataset::open(&dir).unwrap_err();
     assert!(
-        chain(&error).contains("format version 2 is newer than this program reads (1)"),
+        chain(&error).contains("format version 3 is newer than this program reads (2)"),
         "{}",
         chain(&error)
     );
@@ -334,7 +334,7 @@ fn verify_finds_repeated_samples() {
     assert_eq!(findings.len(), 1);
     assert_eq!(
         findings[0].to_string(),
-        format!("samples.parquet: rows 3 and {} have the same genes and kind", dataset.samples.len() - 1)
+        format!("samples.parquet: rows 3 and {} have the same genes, kind and alleles", dataset.samples.len() - 1)
     );
 }
 
@@ -386,4 +386,49 @@ fn links_and_pipes_in_a_dataset_are_refused() {
     let error = Dataset::open(&dir).unwrap_err();
     assert!(error.class() == Class::Damage && chain(&error).contains("a pipe"), "{}", chain(&error));
     assert!(verify(&dir).unwrap().iter().any(knockout_data::screen::DatasetFinding::is_fault));
+}
+
+#[test]
+fn alleles_are_read_as_written() {
+    use knockout_data::screen::{Allele, AlleleTable, FORMAT_VERSION, Sample, SamplesBuilder};
+    let (_plain, plain, mut dataset) = written();
+    let format = |dir: &Path| Manifest::open(dir).unwrap().format;
+    assert_eq!(format(&plain), 1, "datasets without alleles are as they were");
+    let allele = |gene, kind: &str, name: Option<&str>| Allele {
+        gene,
+        kind: kind.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    let table = vec![allele(5, "ts", Some("a-1")), allele(5, "ts", Some("a-2")), allele(2, "deletion", None)];
+    assert!(AlleleTable::new(vec![allele(5, "ts", Some("a-1")), allele(5, "ts", Some("A-1"))]).is_err());
+    let build = |alleles: &[&[u32]]| {
+        let mut builder =
+            SamplesBuilder::new(30).with_allele_table(AlleleTable::new(table.clone()).unwrap()).unwrap();
+        for alleles in alleles {
+            builder.push(Sample { alleles, kind: "mixed", ..Sample::deletion(&[5, 2], -1.0, "test") })?;
+        }
+        Ok::<_, knockout_base::error::Error>(builder.finish())
+    };
+    dataset.samples = build(&[&[0, 2], &[2, 1], &[]]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    dataset.write(&dir, &|_| {}).unwrap();
+    let opened = Dataset::open(&dir).unwrap();
+    assert_eq!((format(&dir), &opened.samples), (FORMAT_VERSION, &dataset.samples));
+    let words: Vec<String> = (0..3).map(|row| opened.samples.perturbation(row)).collect();
+    assert_eq!(words, ["deletion+a-1", "deletion+a-2", "mixed"]);
+    assert!(verify(&dir).unwrap().is_empty(), "same genes and kind, other alleles");
+    // The same alleles twice are a fault, whatever their order.
+    dataset.samples = build(&[&[0, 2], &[2, 0]]).unwrap();
+    let dir = folder.path().join("twice");
+    dataset.write(&dir, &|_| {}).unwrap();
+    let found: Vec<String> = verify(&dir).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["samples.parquet: rows 0 and 1 have the same genes, kind and alleles"]);
+    for (alleles, message) in [
+        (&[0][..], "the alleles of a sample are not one for each of its genes"),
+        (&[0, 1], "the alleles of a sample are not one for each of its genes"),
+        (&[0, 3], "allele 3 is not in the table of 3"),
+    ] {
+        assert_eq!(build(&[alleles]).unwrap_err().to_string(), message);
+    }
 }

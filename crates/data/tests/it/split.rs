@@ -4,7 +4,7 @@ use crate::support;
 use knockout_base::error::Class;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::{
-    Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec, subset,
+    Allele, AlleleTable, Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec, subset,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -137,6 +137,7 @@ fn records_of_one_gene_set_stay_together() {
                             fitness_sd,
                             source,
                             duplicates,
+                            alleles: &[],
                         })
                         .unwrap();
                 }
@@ -290,4 +291,70 @@ fn a_split_is_saved_and_belongs_to_its_dataset() {
     assert!(
         Split::load(&folder.path().join("none"), &dataset.manifest).unwrap_err().class() == Class::Request
     );
+}
+
+/// Returns pairs of 30 genes, some in two kinds and in several alleles; merged, each set and kind is there once.
+fn pairs_with_alleles(seed: u64, merged: bool) -> Samples {
+    let allele = |gene, kind: &str, name: Option<&str>| Allele {
+        gene,
+        kind: kind.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    let names = ["x-1", "x-2", "x-3"];
+    let mut table: Vec<Allele> = (0..30).map(|gene| allele(gene, "deletion", None)).collect();
+    table.extend(names.map(|name| allele(0, "allele", Some(name))));
+    let mut builder = SamplesBuilder::new(30);
+    if !merged {
+        builder = builder.with_allele_table(AlleleTable::new(table).unwrap()).unwrap();
+    }
+    for a in 0..30_u32 {
+        for b in a + 1..30 {
+            let (genes, query) = ([a, b], [a]);
+            let of_kind =
+                |kind| Sample { query: &query, kind, ..Sample::deletion(&genes, f64::from(a * b), "test") };
+            if a == 0 {
+                let number = 1 + (seed.wrapping_add(u64::from(b)) % 3) as u32;
+                for allele in 30..30 + if merged { 1 } else { number } {
+                    let alleles = [allele, b];
+                    let alleles = if merged { &[][..] } else { &alleles };
+                    builder.push(Sample { alleles, ..of_kind("mixed") }).unwrap();
+                }
+            }
+            if a > 0 || b % 2 == 0 {
+                builder.push(of_kind("deletion")).unwrap();
+            }
+        }
+    }
+    builder.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn no_split_divides_the_alleles_of_a_gene_set(seed in any::<u64>(), division in division()) {
+        let [apart, merged] = [false, true].map(|merged| pairs_with_alleles(seed, merged));
+        let genes = support::genes(30);
+        for scheme in Scheme::ALL {
+            let spec = SplitSpec { division, ..spec(scheme, seed) };
+            let Ok(split) = Split::new(&apart, &genes, spec) else { continue };
+            assert_partition(&split, apart.len());
+            let sets = |split: &Split, samples: &Samples| Part::ALL.map(|part| {
+                let rows = split.rows(part).iter();
+                rows.map(|&row| samples.genes(row as usize).to_vec()).collect::<BTreeSet<_>>()
+            });
+            let of_apart = sets(&split, &apart);
+            for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+                prop_assert!(of_apart[one].is_disjoint(&of_apart[other]));
+            }
+            if scheme != Scheme::PairDisjoint {
+                // Shares of pair-disjoint splits are of rows; the others give what merged alleles would have.
+                let of_merged = Split::new(&merged, &genes, spec).unwrap();
+                prop_assert_eq!(&of_apart, &sets(&of_merged, &merged));
+            }
+            for fold in split.training_folds(&apart, &genes, 4) {
+                let of = |rows: &[u32]| rows.iter().map(|&row| apart.genes(row as usize)).collect::<BTreeSet<_>>();
+                prop_assert!(of(&fold.kept).is_disjoint(&of(&fold.held_out)));
+            }
+        }
+    }
 }

@@ -301,6 +301,11 @@ fn measured(shown: &Shown, gene: u32) -> Result<Section, Problem> {
         let sample = samples.get(row as usize);
         let others = shown.names(sample.genes, &[gene]);
         let others = if others.is_empty() { "alone".to_owned() } else { others };
+        // The name of a set alone would not tell its alleles apart.
+        let others = match samples.perturbation(row as usize) {
+            alleles if samples.alleles(row as usize).len() > 0 => format!("{others} ({alleles})"),
+            _ => others,
+        };
         [
             TableCell::from(others).linked(shown.set_address(sample.genes)),
             TableCell::number(score(sample.score), sample.score),
@@ -509,7 +514,7 @@ pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
     let gene = shown.gene(query.get("name"))?;
     let samples = &shown.model.dataset().samples;
     let rows =
-        measured_rows(&shown, gene, usize::MAX / 2)?.into_iter().map(|(row, predicted)| -> [CsvCell; 6] {
+        measured_rows(&shown, gene, usize::MAX / 2)?.into_iter().map(|(row, predicted)| -> [CsvCell; 7] {
             let sample = samples.get(row as usize);
             [
                 names(&shown, sample.genes).replace(',', " ").into(),
@@ -518,7 +523,9 @@ pub(super) fn measured_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
                 predicted.map(|predicted| predicted.mean).into(),
                 sample.p_value.into(),
                 shown.model.part(row).map_or("none", Part::name).into(),
+                samples.perturbation(row as usize).into(),
             ]
         });
-    Ok(HttpAnswer::csv("measured", &["genes", "names", "score", "prediction", "p_value", "part"], rows))
+    let columns = ["genes", "names", "score", "prediction", "p_value", "part", "alleles"];
+    Ok(HttpAnswer::csv("measured", &columns, rows))
 }

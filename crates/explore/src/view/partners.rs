@@ -63,20 +63,20 @@ impl Partners {
         let measured = model.measured(gene);
         let none: [&Hit; 0] = [];
         let notes = HitNotes::new(model.dataset(), None, none);
-        let scores = model.dataset().samples.scores();
         let mut list = Vec::with_capacity(sets.len());
         for ((partner, set), predicted) in candidates.into_iter().zip(sets).zip(predicted) {
             let hit =
                 Hit { number: u64::from(partner), genes: set, prediction: predicted.mean, sd: predicted.sd };
             let mut document = HitDocument::of(&hit, model.genes(), &notes);
-            let row = measured.get(&hit.genes[..]);
+            // Several where the alleles of the set were measured apart; all are in one part.
+            let rows = measured.get(&hit.genes[..]);
             document.regime = model.regime(&hit.genes);
-            document.measured = row.is_some();
+            document.measured = rows.is_some();
             list.push(Partner {
                 hit: document,
                 interval: predicted.half_width.map(|half| [predicted.mean - half, predicted.mean + half]),
-                score: row.map(|&row| scores[row as usize]),
-                part: row.and_then(|&row| model.part(row)),
+                score: rows.map(|rows| model.dataset().samples.mean_score(rows)),
+                part: rows.and_then(|rows| model.part(*rows.first()?)),
                 gene: partner,
                 predicted,
                 set: hit.genes,

@@ -208,10 +208,10 @@ impl<'a> Baselines<'a> {
     /// If [`Baselines::over`] was not called.
     fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>> {
         let cell = self.cell.expect("solved models are fitted over a cell");
-        let records = |rows| Records::of(self.samples, rows);
+        let records = |rows| Records::of_sets(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
         let solution = options.solve(Problem::new(cell, &train, &val), &mut ())?;
-        Ok(solution.predict(records(rows).sets.view()))
+        Ok(solution.predict(Records::of(self.samples, rows).sets.view()))
     }
 
     /// The ridge whose penalty validates best, and its predictions.

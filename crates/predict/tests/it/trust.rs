@@ -1,10 +1,13 @@
 //! What stands beside predictions: regimes, what is resampled, and notes on hits.
 
 use knockout_base::stats::bootstrap::{Bootstrap, Resampling};
-use knockout_data::cell::{Annotations, Cell, GenePosition, GenePositions};
-use knockout_data::screen::{Dataset, Division, Part, Regime, Scheme, Split, SplitSpec};
+use knockout_data::cell::{Annotations, Cell, GenePosition, GenePositions, GeneSets};
+use knockout_data::screen::{
+    Allele, AlleleTable, Dataset, Division, Part, Regime, Sample, SamplesBuilder, Scheme, Split, SplitSpec,
+};
 use knockout_predict::evaluation::{Defect, MeasuredScores, NamedPredictions, Pairs, evaluate};
 use knockout_predict::{ESSENTIAL, Hit, HitNotes, Linkage, ResampledUnits, TrainedGenes};
+use knockout_solve::{Problem, Records, SolvedOptions as _, StackOptions};
 use knockout_sources::synth;
 use std::sync::Arc;
 
@@ -87,4 +90,66 @@ fn a_hit_is_noted_with_its_regime_and_its_genes() {
     let trained = TrainedGenes::of(&dataset.samples, gene_count, &split);
     assert_eq!(known.regime, Some(trained.regime(&measured)));
     assert_eq!(HitNotes::new(&dataset, None, &hits).note(&hits[0]).regime, None);
+}
+
+/// A screen of pairs in which every fifth pair has two alleles; merged, it has their mean.
+fn pairs(dataset: &Dataset, is_merged: bool) -> Dataset {
+    let gene_count = dataset.cell.genes().len();
+    let allele = |name: &str| Allele { gene: 0, kind: "ts".to_owned(), name: Some(name.to_owned()) };
+    let mut table = vec![allele("a-1"), allele("a-2")];
+    table.extend((1..40).map(|gene| Allele { gene, kind: "deletion".to_owned(), name: None }));
+    let mut samples = SamplesBuilder::new(gene_count);
+    if !is_merged {
+        samples = samples.with_allele_table(AlleleTable::new(table).unwrap()).unwrap();
+    }
+    let mut rng = knockout_base::random::Rng::new(1, "scores");
+    for a in 0..40_u32 {
+        for b in a + 1..40 {
+            let genes = [a, b];
+            let kind = if a == 0 { "mixed" } else { "deletion" };
+            let scores = [0, 1].map(|_| f64::from(a % 7) + f64::from(b % 5) + rng.normal());
+            let with = |score| Sample { kind, ..Sample::deletion(&genes, score, "test") };
+            // The first allele stands for three measurements.
+            if a == 0 && is_merged {
+                let score = scores[0] + (scores[1] - scores[0]) / 4.0;
+                samples.push(Sample { duplicates: 4, ..with(score) }).unwrap();
+            } else if a == 0 {
+                for (allele, duplicates) in [(0, 3), (1, 1)] {
+                    let alleles = &[allele, b + 1][..];
+                    samples.push(Sample { alleles, duplicates, ..with(scores[allele as usize]) }).unwrap();
+                }
+            } else {
+                samples.push(with(scores[0])).unwrap();
+            }
+        }
+    }
+    Dataset { samples: samples.finish(), ..dataset.clone() }
+}
+
+#[test]
+fn the_stack_of_alleles_apart_is_that_of_their_weighted_means() {
+    let tiny = dataset();
+    let [apart, merged] = [false, true].map(|is_merged| pairs(&tiny, is_merged));
+    assert_eq!(apart.samples.len(), merged.samples.len() + 39);
+    let set: GeneSets = [[0_u32, 1], [3, 4]].iter().map(|set| &set[..]).collect();
+    let [of_apart, of_merged] = [&apart, &merged].map(|dataset| {
+        let split = split(dataset, Scheme::Random);
+        let [train, val] =
+            [Part::Train, Part::Val].map(|part| Records::of_sets(&dataset.samples, split.rows(part)));
+        let solution =
+            StackOptions::default().solve(Problem::new(&dataset.cell, &train, &val), &mut ()).unwrap();
+        (train, solution.predict(set.view()))
+    });
+    assert_eq!(of_apart.0.sets, of_merged.0.sets);
+    for (one, other) in of_apart.0.scores.iter().zip(&of_merged.0.scores) {
+        assert!((one - other).abs() < 1e-12, "{one} {other}");
+    }
+    for (one, other) in of_apart.1.iter().zip(&of_merged.1) {
+        assert!((one - other).abs() < 1e-6, "{one} {other}");
+    }
+    // Sets with several samples are resampled whole.
+    let test = split(&apart, Scheme::Random);
+    assert!(apart.samples.repeated_sets(test.rows(Part::Test).iter().copied()) > 0);
+    let measured = MeasuredScores::of(&apart, &test, Part::Test);
+    assert_eq!(measured.shared.units, ResampledUnits::GeneSets);
 }

@@ -115,6 +115,13 @@ fn sample_facts(summary: &DatasetSummary) -> Vec<Fact> {
         Fact::new("kinds", words(&samples.kinds)),
         Fact::new("sources", words(&samples.sources)),
     ];
+    facts.extend(samples.alleles.map(|alleles| {
+        let (number, sets) = (count(alleles.count), count(alleles.repeated_sets));
+        Fact::new(
+            "alleles",
+            format!("{number}; {sets} gene sets have several samples, of different alleles or kinds"),
+        )
+    }));
     if !summary.networks.is_empty() {
         let reach: Vec<String> = summary.reach.iter().map(|genes| count(genes.round() as usize)).collect();
         let value =

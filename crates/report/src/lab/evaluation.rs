@@ -49,6 +49,9 @@ pub struct EvaluationDocument {
     pub unseen_genes: Option<usize>,
     /// Records of the part with such a gene.
     pub unseen_records: Option<usize>,
+    /// Gene sets of the part with several samples: different alleles or kinds of perturbation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repeated_sets: usize,
     /// Bounds of the accuracy of any model.
     #[serde(flatten)]
     pub bounds: Bounds,
@@ -58,6 +61,12 @@ pub struct EvaluationDocument {
     /// Models that use more than the screen and the networks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prior_knowledge: Vec<PriorKnowledge>,
+}
+
+// serde passes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Prior knowledge that a model uses beyond the screen and the networks.
@@ -85,8 +94,14 @@ pub fn evaluation_page(document: &EvaluationDocument) -> Page {
     let knowledge = document.prior_knowledge.iter();
     let knowledge =
         knowledge.map(|known| format!("{}: {}", known.name, prior_knowledge_sentence(&known.uses)));
-    let remarks = bounds(&document.bounds);
-    sections.extend(lines("bounds", remarks.into_iter().chain(coverage).chain(knowledge)));
+    let repeated = (document.repeated_sets > 0).then(|| {
+        let sets = count(document.repeated_sets);
+        format!(
+            "{sets} gene sets have several samples, of different alleles or kinds; each is compared with the prediction of its set"
+        )
+    });
+    let remarks = bounds(&document.bounds).into_iter().chain(repeated);
+    sections.extend(lines("bounds", remarks.chain(coverage).chain(knowledge)));
     sections.extend(comparisons_section(&document.comparisons, &document.rows, document.resamples));
     let names: Vec<&str> = document.rows.iter().map(|row| &row.name[..]).take(1).collect();
     Page {

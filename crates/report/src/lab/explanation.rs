@@ -35,6 +35,9 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
     }
     sections.extend(sum_sections(explanation));
     sections.extend(tables(explanation));
+    if !explanation.samples.is_empty() {
+        sections.push(samples_section(explanation));
+    }
     sections.extend(lines("reliability", remarks(explanation)));
     Page {
         title: names.join(" "),
@@ -249,6 +252,16 @@ fn tables(explanation: &Explanation) -> Vec<Section> {
     };
     sections.push(section(title, &["genes", "shared", "measured", "predicted", "part"], nearest.collect()));
     sections
+}
+
+/// Lists the samples of a set that has several.
+fn samples_section(explanation: &Explanation) -> Section {
+    let columns =
+        [Column::text("alleles or kind"), Column::number("measured"), Column::number("measurements")];
+    let rows = explanation.samples.iter().map(|sample| {
+        [sample.perturbation.clone(), format!("{:.4}", sample.score), count(sample.measurements)]
+    });
+    Section::new("samples", "Samples of the set").with(Table::new(columns).with_rows(rows))
 }
 
 fn reliability(name: &str, found: &Reliability) -> String {

@@ -4,6 +4,7 @@ use crate::page::Page;
 use crate::units::count;
 use knockout_sources::import::altered::{ADVICE, LooksLike};
 use knockout_sources::import::report::{ImportReport, NameKinds, RowReport};
+use knockout_sources::import::screens::Merged;
 use std::path::Path;
 
 /// Returns sentences about rows left out, one for each source and reason.
@@ -177,6 +178,27 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
     lines
 }
 
+/// Describes the measurements that joined an earlier one.
+fn merged(merged: Merged) -> String {
+    let Merged { same_alleles, other_alleles, unstated_alleles } = merged;
+    let plural = |total: u64| if total == 1 { "" } else { "s" };
+    let total = merged.total();
+    if other_alleles == 0 {
+        return format!("{} repeat{} merged", count(total), plural(total));
+    }
+    let parts = [
+        (same_alleles, "of the same alleles"),
+        (other_alleles, "of other alleles of the same genes"),
+        (unstated_alleles, "of alleles that are not stated"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(measurements, _)| *measurements > 0)
+        .map(|(measurements, what)| format!("{} {what}", count(measurements)))
+        .collect();
+    format!("{} measurement{} merged into others: {}", count(total), plural(total), parts.join(", "))
+}
+
 fn sample_lines(report: &ImportReport) -> Vec<String> {
     let samples = &report.samples;
     if samples.count == 0 {
@@ -190,16 +212,19 @@ fn sample_lines(report: &ImportReport) -> Vec<String> {
     let kinds: Vec<String> =
         samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
     let mut lines = vec![format!(
-        "  {} samples ({}; {}), {} repeat{} merged",
+        "  {} samples ({}; {}), {}",
         count(samples.count),
         orders.join(", "),
         kinds.join(", "),
-        count(samples.merged),
-        if samples.merged == 1 { "" } else { "s" }
+        merged(samples.merged_by_alleles)
     )];
     if samples.of_several_alleles > 0 {
         let several = count(samples.of_several_alleles);
         lines.push(format!("  {several} of them have the mean score of different alleles of the same genes"));
+    }
+    if samples.sets_with_several_samples > 0 {
+        let several = count(samples.sets_with_several_samples);
+        lines.push(format!("  {several} gene sets have several samples, of different alleles or kinds"));
     }
     for split in &report.splits {
         let [train, val, test] = split.parts.map(count);

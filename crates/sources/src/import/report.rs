@@ -4,6 +4,7 @@ use crate::import::altered::LooksLike;
 pub use crate::import::genes::NameKinds;
 use crate::import::names::UnresolvedNames;
 use crate::import::networks::EdgeCounts;
+use crate::import::screens::Merged;
 use crate::import::source::RowTally;
 use knockout_data::screen::Repeats;
 use serde::Serialize;
@@ -162,6 +163,10 @@ pub struct SampleReport {
     pub kinds: BTreeMap<String, u64>,
     /// Measurements that joined an earlier one.
     pub merged: u64,
+    /// These by the alleles of both.
+    pub merged_by_alleles: Merged,
+    /// Gene sets with several samples: different alleles or kinds of perturbation.
+    pub sets_with_several_samples: usize,
     /// Samples whose score is a mean over different alleles of the same genes.
     pub of_several_alleles: usize,
     /// Merged measurements whose query differed from the first one's, which is kept.

@@ -57,16 +57,23 @@ pub struct Allele<'a> {
     pub name: &'a str,
 }
 
-impl Allele<'_> {
-    /// Feeds a hasher so that equal alleles hash alike; `None` where the allele is not known.
+impl<'a> Allele<'a> {
+    /// Returns the name that tells it from other alleles of its gene and kind.
     ///
     /// Deletions of a gene are the same allele whatever their names, and so are those of reduced abundance.
-    fn hash_to(self, hasher: &mut impl Hasher) -> Option<()> {
-        let name = match self.kind {
+    pub(crate) fn distinct_name(self) -> &'a str {
+        match self.kind {
             PerturbationKind::Deletion | PerturbationKind::Damp => "",
-            _ if self.name.is_empty() => return None,
             _ => self.name,
-        };
+        }
+    }
+
+    /// Feeds a hasher so that equal alleles hash alike; `None` where the allele is not known.
+    fn hash_to(self, hasher: &mut impl Hasher) -> Option<()> {
+        let name = self.distinct_name();
+        if name.is_empty() && !matches!(self.kind, PerturbationKind::Deletion | PerturbationKind::Damp) {
+            return None;
+        }
         hasher.write(self.kind.name().as_bytes());
         name.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
         Some(())
@@ -120,6 +127,19 @@ impl<'p> Perturbation<'p> {
             Self::Alleles(_) | Self::Assumed(_) => Self::Alleles(alleles),
             Self::Kind(kind) | Self::Stated(kind, _) => Self::Stated(kind, alleles),
         }
+    }
+
+    /// Returns the alleles of all genes; nothing if they state no more than the kind of the sample does.
+    pub(crate) fn stated(self, gene_count: usize) -> SmallVec<[Allele<'p>; 4]> {
+        let alleles: SmallVec<[Allele<'p>; 4]> = (0..gene_count).map(|index| self.allele(index)).collect();
+        let states_no_more = |allele: &Allele<'_>| match allele.kind {
+            PerturbationKind::Deletion | PerturbationKind::Damp => allele.kind.name() == self.kind(),
+            PerturbationKind::Unspecified => allele.name.is_empty(),
+            _ => false,
+        };
+        let first = alleles.first().map(|allele| allele.kind);
+        let is_uniform = alleles.iter().all(|allele| Some(allele.kind) == first && states_no_more(allele));
+        if is_uniform { SmallVec::new() } else { alleles }
     }
 
     /// Returns the identity of the alleles of genes; `None` unless all are known.

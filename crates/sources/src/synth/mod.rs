@@ -154,6 +154,7 @@ fn samples(
             fitness_sd: Some(rounded(0.02 + 0.05 * rng.unit())),
             source: "synthetic",
             duplicates: 1,
+            alleles: &[],
         })
     })?;
     Ok(builder.finish())

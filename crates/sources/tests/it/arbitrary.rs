@@ -169,7 +169,7 @@ proptest! {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &book).unwrap();
         let source = Source::file(file.path(), &|_| {});
-        let read = screen(Duplicates::Mean, Alleles::All, |sink| knockout_sources::import::screens::sga::read_kuzmin(&source, sink));
+        let read = screen(Duplicates::Mean, Alleles::Merge, |sink| knockout_sources::import::screens::sga::read_kuzmin(&source, sink));
         prop_assert!(read.is_err());
     }
 }

@@ -276,7 +276,7 @@ fn a_repeat_where_repeats_are_errors() {
     let text = format!("{COSTANZO}{row}{row}");
     let source = Source::bytes("sga.txt", text.as_bytes());
     refused!(
-        screen(Duplicates::Error, Alleles::All, |sink| sga::read_costanzo(&source, sink)),
+        screen(Duplicates::Error, Alleles::Merge, |sink| sga::read_costanzo(&source, sink)),
         "sga.txt, line 3: YAL001C+YBR001C (deletion) was measured before, in line 2 of \"test\"; merge repeats with --duplicates mean or first"
     );
 }
@@ -332,7 +332,7 @@ fn an_xlsx_with_a_title_line() {
     std::fs::write(&path, xlsx(&rows)).unwrap();
     let source = Source::file(&path, &|_| {});
     let (samples, counts) =
-        screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink)).unwrap();
+        screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_kuzmin(&source, sink)).unwrap();
     assert_eq!((counts.tally.rows, samples.len()), (2, 2));
     let pair = samples.get(0);
     assert_eq!(
@@ -346,7 +346,7 @@ fn an_xlsx_with_a_title_line() {
     for length in [whole.len() / 2, whole.len() - 30, 40] {
         std::fs::write(&path, &whole[..length]).unwrap();
         let error =
-            screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink)).unwrap_err();
+            screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_kuzmin(&source, sink)).unwrap_err();
         assert!(
             error.class() == Class::Damage && message(&error).contains("xlsx workbook"),
             "{}",
@@ -363,7 +363,7 @@ fn a_workbook_with_a_cell_twice() {
     let bytes = xlsx_of_sheet("<row r=\"1\"><c r=\"B1\"><v>1</v></c><c r=\"B1\"><v>2</v></c></row>");
     std::fs::write(&path, bytes).unwrap();
     let source = Source::file(&path, &|_| {});
-    let error = screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink)).unwrap_err();
+    let error = screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_kuzmin(&source, sink)).unwrap_err();
     assert!(message(&error).ends_with("row 1 has its cells out of order"), "{}", message(&error));
 }
 
@@ -394,8 +394,9 @@ fn a_damaged_parquet_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scores.parquet");
     std::fs::write(&path, b"PAR1 and then nothing of the kind PAR1").unwrap();
-    let error =
-        screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&Source::file(&path, &|_| {}), sink));
+    let error = screen(Duplicates::Mean, Alleles::Merge, |sink| {
+        sga::read_kuzmin(&Source::file(&path, &|_| {}), sink)
+    });
     assert!(message(&error.unwrap_err()).contains("the Parquet file cannot be decoded"));
 }
 

@@ -212,8 +212,9 @@ fn the_sheets_of_a_workbook_are_listed() {
     let rows = [vec!["gene_a", "gene_b", "score"], vec!["TFC3", "VPS8", "0,25"], vec!["TFC3", "EFB1", "0.5"]];
     std::fs::write(&path, xlsx_of_two(&rows)).unwrap();
     let source = Source::file(&path, &|_| {});
-    let error =
-        message(&screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink)).unwrap_err());
+    let error = message(
+        &screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_kuzmin(&source, sink)).unwrap_err(),
+    );
     let advice = "; the workbook has the sheets \"Notes\", \"Scores\": the first one was read, and sheet=NAME of the source chooses another";
     assert!(error.contains("line 1: missing column") && error.ends_with(advice), "{error}");
     let recipe = |sheet: &str| {

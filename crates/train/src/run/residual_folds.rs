@@ -54,8 +54,8 @@ pub(super) fn solve(
             if let Some(values) = kept.as_deref().and_then(|kept| predictions(kept, fold.held_out.len())) {
                 values.to_vec()
             } else {
-                let of = |rows: &[u32]| Records::of(&dataset.samples, rows);
-                let (train, held_out) = (of(&fold.kept), of(&fold.held_out));
+                let train = Records::of_sets(&dataset.samples, &fold.kept);
+                let held_out = Records::of(&dataset.samples, &fold.held_out);
                 let state = format!("{SOLVING}/fold-{number}");
                 let mut progress = OfFold { fold: format!("fold {number} of {folds}"), progress };
                 let mut saving = SolveCheckpoints::new(run, &state, &mut progress);

@@ -121,7 +121,7 @@ impl Solving {
         config.check(&dataset.cell)?;
         let split = Arc::new(config.split.apply(&dataset)?);
         config.split = config.split.resolved(&split);
-        let [train, val] = records(&dataset, &split);
+        let [train, val] = solved_records(&dataset, &split);
         // Checked before the folder exists: a folder without a result would block the next attempt.
         Problem::new(&dataset.cell, &train, &val).check()?;
         let base_runs = base_runs::open(&config.from, &dataset, &split)?;
@@ -257,9 +257,9 @@ fn solver(config: &Config) -> Result<&dyn Solver> {
     })
 }
 
-/// Training and validation records.
-fn records(dataset: &Dataset, split: &Split) -> [Records; 2] {
-    [Part::Train, Part::Val].map(|part| Records::of(&dataset.samples, split.rows(part)))
+/// The records that a solver is fitted to and chooses settings on: one for each gene set and kind.
+fn solved_records(dataset: &Dataset, split: &Split) -> [Records; 2] {
+    [Part::Train, Part::Val].map(|part| Records::of_sets(&dataset.samples, split.rows(part)))
 }
 
 impl SolverRun {
@@ -284,7 +284,7 @@ impl SolverRun {
             return Ok(solved);
         }
         let solver = solver(&self.config)?;
-        let [train, val] = records(&self.dataset, &self.split);
+        let [train, val] = solved_records(&self.dataset, &self.split);
         let problem = Problem::new(&self.dataset.cell, &train, &val);
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
@@ -300,6 +300,9 @@ impl SolverRun {
         } else {
             Some(residual_folds::solve(solver, of, folds, self.folder(), progress)?)
         };
+        // Figures are of all samples, each beside the prediction of its set.
+        let [train, val] =
+            [Part::Train, Part::Val].map(|part| Records::of(&self.dataset.samples, self.split.rows(part)));
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         let train_seconds = seconds(began.0, clock.now_nanos());
 

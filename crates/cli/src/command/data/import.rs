@@ -58,7 +58,7 @@ use std::path::PathBuf;
                               kind=, decimal=, separator=, sheet=
                 torchcell:DIR the Python system's LMDB; splits=FILE+FILE
                 FILE          a table with gene_a, gene_b[, gene_c], score; others: genes=, score=
-                all: alleles=deletion|all
+                all: alleles=apart|merge|deletion
 
 EXAMPLES:
   knockout data import yeast --genes sgd:SGD_features.tab.gz \\
@@ -97,10 +97,10 @@ pub(crate) struct ImportArgs {
     /// A screen; samples keep the order of the screens and their rows
     #[arg(long = "screen", value_name = "SOURCE")]
     screens: Vec<ScreenSource>,
-    /// Perturbations to import, by the kind column [default: all]
+    /// Alleles to import, and whether those of the same genes stay apart [default: apart]
     #[arg(long, value_name = "WHICH", value_parser = choice::alleles())]
     alleles: Option<Alleles>,
-    /// Treatment of repeated measurements of the same genes and kind [default: mean]
+    /// Treatment of repeated measurements of the same genes, kind and alleles [default: mean]
     #[arg(long, value_name = "HOW", value_parser = choice::duplicates())]
     duplicates: Option<Duplicates>,
     /// Continue when a source loses more than 20 % of its rows to unknown genes

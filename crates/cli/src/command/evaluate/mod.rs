@@ -243,9 +243,9 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result
     let description = &first.description;
     let (scheme, part) = (description.split.scheme.name(), description.part);
     let evaluation = if let Some((dataset, split)) = &subject.home {
-        let Evaluation { rows, comparisons, regimes, warnings, unseen, bounds } =
+        let Evaluation { rows, comparisons, regimes, warnings, unseen, repeated_sets, bounds } =
             evaluate_beside(dataset, split, part, &models, pairs, bootstrap, &subject.stack)?;
-        (rows, comparisons, (regimes, warnings), (Some(unseen), bounds))
+        (rows, comparisons, (regimes, warnings), (Some(unseen), repeated_sets, bounds))
     } else {
         // Without the dataset it is unknown which genes records share.
         let measured = MeasuredScores { scores: first.scores.clone(), ..MeasuredScores::default() };
@@ -253,10 +253,10 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result
             rows_of(&models, &measured, scheme, part, bootstrap),
             compare(&models, pairs, &[], &measured, bootstrap),
             (Vec::new(), Vec::new()),
-            (None, Bounds::default()),
+            (None, 0, Bounds::default()),
         )
     };
-    let (rows, comparisons, (regimes, warnings), (unseen, bounds)) = evaluation;
+    let (rows, comparisons, (regimes, warnings), (unseen, repeated_sets, bounds)) = evaluation;
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         SeedSpread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
@@ -274,6 +274,7 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result
         spread,
         unseen_genes: unseen.map(|unseen| unseen.genes),
         unseen_records: unseen.map(|unseen| unseen.records),
+        repeated_sets,
         bounds,
         coverage: subject.coverage.clone(),
         prior_knowledge: subject.prior_knowledge.clone(),

@@ -7,13 +7,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-/// The newest dataset format this program writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The newest dataset format this program writes and reads: samples have alleles.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// The format of datasets without stored alleles, which is written where it suffices.
+pub(super) const FORMAT_WITHOUT_ALLELES: u32 = 1;
 
 /// The description of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format version; a newer one is refused by name.
+    /// The format version, set when the dataset is written; a newer one is refused by name.
     pub format: u32,
     /// The dataset's name.
     pub name: String,

@@ -7,7 +7,8 @@
 //! metabolism/*.parquet      reactions, metabolites, requirements, coefficients
 //! features.parquet          systematic, and a column for each content feature; optional
 //! annotations/<name>.parquet  gene, term; optional
-//! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates
+//! alleles.parquet           gene, kind, name; optional
+//! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates, alleles (optional)
 //! ```
 //!
 //! A dataset is written to a hidden folder and appears complete or not at all. Then it never changes. Every file's checksum is

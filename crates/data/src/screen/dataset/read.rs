@@ -3,6 +3,7 @@
 use super::manifest::does_not_parse;
 use super::{DESCRIPTION, Dataset, Manifest, tables};
 use crate::cell::Cell;
+use crate::screen::AlleleTable;
 use crate::table::ParquetTable;
 use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::{Checksum, Folder};
@@ -55,8 +56,13 @@ impl Dataset {
                 )
             },
             || {
+                let alleles = if manifest.checksums.contains_key(tables::ALLELES) {
+                    load(folder, &manifest, tables::ALLELES, tables::alleles_from_table)?
+                } else {
+                    AlleleTable::default()
+                };
                 load(folder, &manifest, "samples.parquet", |table| {
-                    tables::samples_from_table(table, gene_count)
+                    tables::samples_from_table(table, gene_count, alleles)
                 })
             },
         );

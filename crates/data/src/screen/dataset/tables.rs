@@ -4,7 +4,7 @@ use crate::cell::{
     Annotations, Coefficient, Direction, Edge, Features, Gene, GenePosition, GenePositions, GeneTable,
     Metabolism, Metabolite, Network, Reaction, Requirement, SelfLoops,
 };
-use crate::screen::{Sample, Samples, SamplesBuilder};
+use crate::screen::{Allele, AlleleTable, Sample, Samples, SamplesBuilder};
 use crate::table::{Columns, ParquetTable};
 use knockout_base::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
@@ -215,8 +215,30 @@ pub(super) fn metabolism_from_tables(tables: &[ParquetTable; 4], gene_count: usi
     Metabolism::new(gene_count, reactions, metabolites, requirements, coefficients)
 }
 
+/// The file of the alleles, which datasets without stored alleles lack.
+pub(super) const ALLELES: &str = "alleles.parquet";
+
+/// The column of `samples.parquet` with the alleles of each sample.
+const ALLELES_OF_SAMPLE: &str = "alleles";
+
+pub(super) fn alleles_to_table(alleles: &AlleleTable) -> Columns<'_> {
+    let alleles = alleles.alleles();
+    Columns::new(alleles.len())
+        .u32s("gene", |row| alleles[row].gene)
+        .words("kind", |row| &alleles[row].kind)
+        .optional_texts("name", |row| alleles[row].name.as_deref())
+}
+
+pub(super) fn alleles_from_table(table: &ParquetTable) -> Result<AlleleTable> {
+    let kinds = table.words("kind")?;
+    let named = table.u32s("gene")?.into_iter().zip(table.optional_texts("name")?).enumerate();
+    AlleleTable::new(
+        named.map(|(row, (gene, name))| Allele { gene, kind: kinds.get(row).to_owned(), name }).collect(),
+    )
+}
+
 pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
-    Columns::new(samples.len())
+    let table = Columns::new(samples.len())
         .lists("genes", |row| samples.get(row).genes)
         .f64s("score", |row| samples.get(row).score)
         .optional_f64s("p_value", |row| samples.get(row).p_value)
@@ -225,10 +247,19 @@ pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
         .optional_f64s("fitness", |row| samples.get(row).fitness)
         .optional_f64s("fitness_sd", |row| samples.get(row).fitness_sd)
         .words("source", |row| samples.get(row).source)
-        .u32s("duplicates", |row| samples.get(row).duplicates)
+        .u32s("duplicates", |row| samples.get(row).duplicates);
+    if samples.has_alleles() {
+        table.optional_lists(ALLELES_OF_SAMPLE, |row| samples.get(row).alleles)
+    } else {
+        table
+    }
 }
 
-pub(super) fn samples_from_table(table: &ParquetTable, gene_count: usize) -> Result<Samples> {
+pub(super) fn samples_from_table(
+    table: &ParquetTable,
+    gene_count: usize,
+    alleles: AlleleTable,
+) -> Result<Samples> {
     let (gene_offsets, genes) = table.lists("genes")?;
     let (query_offsets, queries) = table.lists("query")?;
     let scores = table.f64s("score")?;
@@ -237,7 +268,12 @@ pub(super) fn samples_from_table(table: &ParquetTable, gene_count: usize) -> Res
     let fitness_sd = table.optional_f64s("fitness_sd")?;
     let (kinds, sources) = (table.words("kind")?, table.words("source")?);
     let duplicates = table.u32s("duplicates")?;
-    let mut builder = SamplesBuilder::new(gene_count);
+    let (allele_offsets, allele_rows) = if table.has(ALLELES_OF_SAMPLE) {
+        table.lists(ALLELES_OF_SAMPLE)?
+    } else {
+        (vec![0; table.row_count() + 1], Vec::new())
+    };
+    let mut builder = SamplesBuilder::new(gene_count).with_allele_table(alleles)?;
     let list = |offsets: &[u32], row: usize| offsets[row] as usize..offsets[row + 1] as usize;
     for row in 0..table.row_count() {
         builder
@@ -251,6 +287,7 @@ pub(super) fn samples_from_table(table: &ParquetTable, gene_count: usize) -> Res
                 fitness_sd: fitness_sd.get(row),
                 source: sources.get(row),
                 duplicates: duplicates[row],
+                alleles: &allele_rows[list(&allele_offsets, row)],
             })
             .while_doing(|| format!("row {row}"))?;
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 pub enum DatasetFinding {
     /// The dataset breaks a promise of the format.
     Fault(Error),
-    /// Two samples have the same genes and kind.
+    /// Two samples have the same genes, kind and alleles.
     RepeatedSample {
         /// The earlier row.
         first: usize,
@@ -39,7 +39,7 @@ impl std::fmt::Display for DatasetFinding {
         match self {
             Self::Fault(error) => f.write_str(&knockout_base::error::chain(error)),
             Self::RepeatedSample { first, second } => {
-                write!(f, "samples.parquet: rows {first} and {second} have the same genes and kind")
+                write!(f, "samples.parquet: rows {first} and {second} have the same genes, kind and alleles")
             }
             Self::Unlisted(path) => write!(f, "{path} is not listed in dataset.toml"),
             Self::Remark(text) => f.write_str(text),
@@ -103,12 +103,12 @@ fn is_store(folder: &Folder) -> bool {
 
 fn content(dataset: &Dataset) -> Vec<DatasetFinding> {
     let mut findings = Vec::new();
-    let mut rows: BTreeMap<(&[u32], &str), usize> = BTreeMap::new();
+    let mut rows: BTreeMap<(&[u32], &str, &[u32]), usize> = BTreeMap::new();
     for (row, sample) in dataset.samples.iter().enumerate() {
-        if let Some(&first) = rows.get(&(sample.genes, sample.kind)) {
+        if let Some(&first) = rows.get(&(sample.genes, sample.kind, sample.alleles)) {
             findings.push(DatasetFinding::RepeatedSample { first, second: row });
         } else {
-            rows.insert((sample.genes, sample.kind), row);
+            rows.insert((sample.genes, sample.kind, sample.alleles), row);
         }
     }
     for network in dataset.cell.networks() {

@@ -1,6 +1,6 @@
 //! Writes a dataset to a hidden folder and renames it when it is complete.
 
-use super::manifest::check_name;
+use super::manifest::{FORMAT_VERSION, FORMAT_WITHOUT_ALLELES, check_name};
 use super::{Counts, DESCRIPTION, Dataset, Manifest, NetworkEntry, tables};
 use crate::table::Columns;
 use knockout_base::error::{Context as _, Result};
@@ -69,6 +69,9 @@ impl Dataset {
 
     fn describe(&mut self, checksums: BTreeMap<String, String>) {
         let metabolism = self.cell.metabolism();
+        // Programs that know only the first version would take alleles for repeated samples.
+        self.manifest.format =
+            if self.samples.has_alleles() { FORMAT_VERSION } else { FORMAT_WITHOUT_ALLELES };
         self.manifest.counts = Counts {
             genes: self.cell.genes().len(),
             samples: self.samples.len(),
@@ -93,6 +96,9 @@ impl Dataset {
 
 fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>> {
     let mut files = vec![("samples.parquet".to_owned(), tables::samples_to_table(&dataset.samples))];
+    if dataset.samples.has_alleles() {
+        files.push((tables::ALLELES.to_owned(), tables::alleles_to_table(dataset.samples.allele_table())));
+    }
     for network in dataset.cell.networks() {
         files.push((Manifest::network_file(network.name()), tables::network_to_table(network)));
     }

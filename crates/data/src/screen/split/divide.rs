@@ -27,9 +27,12 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
     }
     let mut parts = match scheme {
         Scheme::Random => {
-            let order = keys.records_in_order("record");
-            let units = order.iter().map(|&row| vec![row]).collect();
-            keep_equal_sets_together(keys, &order, &deal(units, keys.samples.len(), division))
+            let mut order = keys.records_in_order("record");
+            // Further alleles of a set follow its first row, so that merging them would give the same parts.
+            order.retain(|&row| keys.is_first(row));
+            let units: Vec<Vec<u32>> = order.iter().map(|&row| vec![row]).collect();
+            let unit_count = units.len();
+            keep_equal_sets_together(keys, &order, &deal(units, unit_count, division))
         }
         Scheme::PairDisjoint => {
             let units = keys.pairs_in_order().map_err(|row| {
@@ -62,6 +65,10 @@ fn keep_equal_sets_together(keys: &Keys<'_>, order: &[u32], dealt: &Parts) -> Pa
     for &row in order {
         let part = *part_of_set.entry(keys.samples.genes(row as usize)).or_insert(part_of_row[row as usize]);
         parts[part as usize].push(row);
+    }
+    for row in (0..keys.samples.len() as u32).filter(|&row| !keys.is_first(row)) {
+        // The first row of its set and kind is in the order.
+        parts[part_of_set[keys.samples.genes(row as usize)] as usize].push(row);
     }
     parts
 }
@@ -117,7 +124,8 @@ fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
         }
         Division::Shares { val, test } => {
             let mut rows_of_gene = vec![Vec::new(); part_of_gene.len()];
-            for row in 0..samples.len() {
+            let counted: Vec<usize> = (0..samples.len()).filter(|&row| keys.is_first(row as u32)).collect();
+            for &row in &counted {
                 for &gene in samples.genes(row) {
                     rows_of_gene[gene as usize].push(row as u32);
                 }
@@ -126,7 +134,7 @@ fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
             let mut rest = genes.iter();
             for (part, share) in [(Part::Test, test), (Part::Val, val)] {
                 let mut taken = 0;
-                while (taken as f64) < share * samples.len() as f64 {
+                while (taken as f64) < share * counted.len() as f64 {
                     let Some(&gene) = rest.next() else { break };
                     part_of_gene[gene as usize] = part;
                     for &row in &rows_of_gene[gene as usize] {

@@ -2,7 +2,7 @@
 
 use crate::cell::GeneTable;
 use crate::screen::Samples;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Hashes everything a split needs.
 pub(super) struct Keys<'a> {
@@ -10,13 +10,20 @@ pub(super) struct Keys<'a> {
     seed: u64,
     /// Returns a hash of each gene's systematic name, which represents the gene in larger hashes.
     gene_hashes: Vec<u64>,
+    /// The first row with the genes and kind of each row.
+    first_alleles: Vec<u32>,
 }
 
 impl<'a> Keys<'a> {
     pub(super) fn new(samples: &'a Samples, genes: &GeneTable, seed: u64) -> Self {
         let hash = |name: &str| first_word(&blake3::hash(name.as_bytes()));
         let gene_hashes = genes.genes().iter().map(|gene| hash(&gene.systematic)).collect();
-        Self { samples, seed, gene_hashes }
+        Self { samples, seed, gene_hashes, first_alleles: samples.first_alleles() }
+    }
+
+    /// Returns whether no earlier row has the same genes and kind with other alleles.
+    pub(super) fn is_first(&self, row: u32) -> bool {
+        self.first_alleles[row as usize] == row
     }
 
     /// All rows, in the seed's order for this purpose.
@@ -26,17 +33,48 @@ impl<'a> Keys<'a> {
             let row = row as usize;
             self.key(purpose, self.samples.genes(row), self.samples.kind(row))
         };
-        sorted(rows.map(|row| (key(row), row)).collect())
+        sorted(rows.map(|row| ((key(row), self.alleles_hash(row as usize)), row)).collect())
     }
 
-    /// Query pairs with their rows, in the seed's order; `Err` names the first row without one.
+    /// Returns a hash of the alleles of a row, which orders the alleles of a set; 0 where none are stored.
+    fn alleles_hash(&self, row: usize) -> u64 {
+        let mut alleles = self.samples.alleles(row).peekable();
+        if alleles.peek().is_none() {
+            return 0;
+        }
+        // By the gene's hash: neither the order of the gene table nor that of the alleles matters.
+        let mut words: Vec<(u64, &str, String)> = alleles
+            .map(|allele| {
+                let name = allele.name.as_deref().unwrap_or_default().to_ascii_lowercase();
+                (self.gene_hashes[allele.gene as usize], allele.kind.as_str(), name)
+            })
+            .collect();
+        words.sort_unstable();
+        let mut hasher = blake3::Hasher::new();
+        for (gene, kind, name) in words {
+            hasher.update(&gene.to_le_bytes());
+            hasher.update(kind.as_bytes());
+            hasher.update(b"\0");
+            hasher.update(name.as_bytes());
+            hasher.update(b"\0");
+        }
+        first_word(&hasher.finalize())
+    }
+
+    /// Query pairs with their rows, in the seed's order; `Err` names the first row without one. Where alleles are stored, all rows of a
+    /// gene set belong to the query of its first one.
     pub(super) fn pairs_in_order(&self) -> Result<Vec<Vec<u32>>, usize> {
         let mut groups: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
+        let mut query_of_set: Option<HashMap<&[u32], &[u32]>> = self.samples.has_alleles().then(HashMap::new);
         for row in 0..self.samples.len() {
             let query = self.samples.query(row);
             if query.is_empty() {
                 return Err(row);
             }
+            let query = match &mut query_of_set {
+                Some(queries) => *queries.entry(self.samples.genes(row)).or_insert(query),
+                None => query,
+            };
             groups.entry(query).or_default().push(row as u32);
         }
         let keyed = groups.into_iter().map(|(query, rows)| (self.key("pair", query, ""), rows)).collect();
@@ -76,7 +114,7 @@ fn first_word(hash: &blake3::Hash) -> u64 {
 }
 
 /// Sorted by key, of equal keys the earlier first.
-fn sorted<T>(mut keyed: Vec<(u64, T)>) -> Vec<T> {
+fn sorted<K: Ord + Copy, T>(mut keyed: Vec<(K, T)>) -> Vec<T> {
     keyed.sort_by_key(|(key, _)| *key);
     keyed.into_iter().map(|(_, unit)| unit).collect()
 }

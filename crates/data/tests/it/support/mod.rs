@@ -37,6 +37,7 @@ pub(crate) fn samples(gene_count: u32, pair_count: u32) -> Samples {
                     fitness_sd: None,
                     source: "test",
                     duplicates: 1,
+                    alleles: &[],
                 })
                 .unwrap();
         }

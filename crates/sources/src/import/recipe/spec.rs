@@ -197,7 +197,7 @@ mod tests {
         .unwrap();
         assert_eq!(recipe.networks, [option]);
         assert_eq!(Recipe::from_toml(&recipe.to_toml()).unwrap(), recipe);
-        let written = "duplicates = \"mean\"\nalleles = \"all\"\nallow-missing = false\n\n[[networks]]\nformat = \"string\"\n\
+        let written = "duplicates = \"mean\"\nalleles = \"apart\"\nallow-missing = false\n\n[[networks]]\nformat = \"string\"\n\
                        file = \"a,b.txt.gz\"\nchannels = [\"fusion\", \"database\"]\nthreshold = 400\ntaxon = 4932\nentries = \"one\"\n\n\
                        [networks.thresholds]\ndatabase = 700\n";
         assert_eq!(recipe.to_toml(), written);

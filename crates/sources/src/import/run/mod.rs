@@ -94,7 +94,8 @@ impl<'a> Importer<'a> {
         for source in &self.recipe.screens {
             records.extend(self.screen(source, &names, &genes, &mut collector)?);
         }
-        self.report.samples.merged = collector.merged();
+        self.report.samples.merged = collector.merged().total();
+        self.report.samples.merged_by_alleles = collector.merged();
         let samples_of_several_alleles = collector.of_several_alleles();
         self.report.samples.of_several_alleles = samples_of_several_alleles;
         self.report.samples.conflicting_queries = collector.conflicting_queries();
@@ -332,6 +333,7 @@ impl<'a> Importer<'a> {
 
 fn describe(samples: &Samples, report: &mut SampleReport) {
     report.count = samples.len();
+    report.sets_with_several_samples = samples.repeated_sets(0..samples.len() as u32);
     for sample in samples.iter() {
         *report.orders.entry(sample.genes.len()).or_default() += 1;
         match report.kinds.get_mut(sample.kind) {

@@ -1,20 +1,20 @@
-//! Measurements from all screens into samples: repeats merged within the same genes and kind, in the order in which
+//! Measurements from all screens into samples: repeats merged within the same genes, kind and alleles, in the order in which
 //! they first appear.
 
 use super::repeats::{Repeated, repeats_of};
 use super::ttest;
 use crate::import::fault;
-use crate::import::strain::{AlleleKey, PerturbationKind};
-use hashbrown::{DefaultHashBuilder, HashTable};
+use crate::import::strain::{Allele, AlleleKey, PerturbationKind};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;
-use knockout_data::screen::{Repeats, Sample, Samples, SamplesBuilder};
+use knockout_data::screen::{AlleleTable, Repeats, Sample, Samples, SamplesBuilder};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
 
-/// Treatment of measurements of the same genes and kind.
+/// Treatment of measurements of the same genes, kind and alleles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
@@ -38,6 +38,8 @@ pub(crate) struct Measurement<'m> {
     pub kind: &'m str,
     /// Identity of the alleles, where the source names them.
     pub alleles: Option<AlleleKey>,
+    /// The alleles that keep it apart from other measurements of the same genes and kind, in the order of `genes`; empty if none do.
+    pub apart: &'m [Allele<'m>],
     /// The interaction score.
     pub score: f64,
     /// Its p-value, where known.
@@ -50,6 +52,60 @@ pub(crate) struct Measurement<'m> {
     pub replicates: u32,
     /// The line it stands in.
     pub line: u64,
+}
+
+/// Measurements that joined an earlier one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Merged {
+    /// Of the same alleles: repeats.
+    pub same_alleles: u64,
+    /// Of other alleles of the same genes.
+    pub other_alleles: u64,
+    /// Of alleles that a source does not state.
+    pub unstated_alleles: u64,
+}
+
+impl Merged {
+    /// Returns the number of all.
+    pub fn total(self) -> u64 {
+        self.same_alleles + self.other_alleles + self.unstated_alleles
+    }
+
+    fn add(&mut self, first: Option<AlleleKey>, second: Option<AlleleKey>) {
+        match (first, second) {
+            (Some(first), Some(second)) if first == second => self.same_alleles += 1,
+            (Some(_), Some(_)) => self.other_alleles += 1,
+            _ => self.unstated_alleles += 1,
+        }
+    }
+}
+
+/// The distinct alleles.
+#[derive(Debug, Default)]
+struct AlleleNames {
+    alleles: Vec<knockout_data::screen::Allele>,
+    of_gene: HashMap<u32, SmallVec<[u32; 2]>>,
+}
+
+impl AlleleNames {
+    /// Returns the row of an allele, which is added if it is new.
+    fn row(&mut self, gene: u32, allele: Allele<'_>) -> Result<u32, Error> {
+        let (kind, name) = (allele.kind.name(), allele.distinct_name());
+        let known = self.of_gene.entry(gene).or_default();
+        let is_it = |&&row: &&u32| {
+            let known = &self.alleles[row as usize];
+            known.kind == kind && known.name.as_deref().unwrap_or_default().eq_ignore_ascii_case(name)
+        };
+        if let Some(&row) = known.iter().find(is_it) {
+            return Ok(row);
+        }
+        let row = u32::try_from(self.alleles.len())
+            .map_err(|_too_many| fault::too_many("alleles", u32::MAX as usize))?;
+        known.push(row);
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        self.alleles.push(knockout_data::screen::Allele { gene, kind: kind.to_owned(), name });
+        Ok(row)
+    }
 }
 
 /// A running mean of what is known.
@@ -90,7 +146,14 @@ struct SampleGroup {
     line: u64,
     /// Those of the first measurement.
     alleles: Option<AlleleKey>,
+    /// The alleles that keep it apart, as rows of the table.
+    apart: SmallVec<[u32; 3]>,
+    /// The next sample of the same genes and kind.
+    next: Option<u32>,
+    /// Whether its genes and kind have several measurements; of the first sample of these.
     is_repeated: bool,
+    /// Whether measurements of other alleles were merged into it.
+    has_other_alleles: bool,
 }
 
 impl SampleGroup {
@@ -110,9 +173,10 @@ pub struct MeasurementCollector {
     kinds: Vec<String>,
     /// Names of sources; a merged sample has those of all its measurements, sorted.
     sources: Vec<BTreeSet<String>>,
-    /// Every measurement of the groups that have several.
+    alleles: AlleleNames,
+    /// Every measurement of genes and kinds that have several, by their first sample.
     repeated: Vec<Repeated>,
-    merged: u64,
+    merged: Merged,
     conflicting_queries: u64,
 }
 
@@ -129,8 +193,9 @@ impl MeasurementCollector {
             hasher: DefaultHashBuilder::default(),
             kinds: Vec::new(),
             sources: Vec::new(),
+            alleles: AlleleNames::default(),
             repeated: Vec::new(),
-            merged: 0,
+            merged: Merged::default(),
             conflicting_queries: 0,
         }
     }
@@ -146,7 +211,7 @@ impl MeasurementCollector {
     }
 
     /// Measurements that joined an earlier one.
-    pub fn merged(&self) -> u64 {
+    pub fn merged(&self) -> Merged {
         self.merged
     }
 
@@ -180,12 +245,27 @@ impl MeasurementCollector {
             let group = &groups[row as usize];
             group.kind == kind && group.genes == sorted
         };
-        if let Some(&row) = self.index.find(hash, is_same) {
-            self.merge(row, measured, query, (source, source_code), genes)?;
+        let first = self.index.find(hash, is_same).copied();
+        let mut apart = SmallVec::<[u32; 3]>::new();
+        for (&gene, &allele) in measured.genes.iter().zip(measured.apart) {
+            apart.push(self.alleles.row(gene, allele)?);
+        }
+        apart.sort_unstable();
+        let groups = &self.groups;
+        let next = |row: &u32| groups[*row as usize].next;
+        let of_set = || std::iter::successors(first, next);
+        if let Some(row) = of_set().find(|&row| groups[row as usize].apart == apart) {
+            self.note_repeat(first.unwrap_or(row), source_code, measured);
+            self.merge(row, measured, query, source, genes)?;
             return Ok(row);
         }
+        let last = of_set().last();
         let row =
             u32::try_from(groups.len()).map_err(|_too_many| fault::too_many("samples", u32::MAX as usize))?;
+        if let (Some(first), Some(last)) = (first, last) {
+            self.note_repeat(first, source_code, measured);
+            self.groups[last as usize].next = Some(row);
+        }
         let mut group = SampleGroup {
             genes: sorted,
             query,
@@ -199,17 +279,33 @@ impl MeasurementCollector {
             replicates: measured.replicates.max(1),
             line: measured.line,
             alleles: measured.alleles,
+            apart,
+            next: None,
             is_repeated: false,
+            has_other_alleles: false,
         };
         group.fitness.add(measured.fitness);
         group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
         self.groups.push(group);
         let (groups, hasher) = (&self.groups, &self.hasher);
-        self.index.insert_unique(hash, row, |&row| {
-            let group = &groups[row as usize];
-            hasher.hash_one((&*group.genes, group.kind))
-        });
+        if first.is_none() {
+            self.index.insert_unique(hash, row, |&row| {
+                let group = &groups[row as usize];
+                hasher.hash_one((&*group.genes, group.kind))
+            });
+        }
         Ok(row)
+    }
+
+    /// Keeps a further measurement of the genes and kind of their first sample, before it is merged into any.
+    fn note_repeat(&mut self, first: u32, source: u16, measured: &Measurement<'_>) {
+        let group = &mut self.groups[first as usize];
+        if !std::mem::replace(&mut group.is_repeated, true) {
+            // Before anything is merged the group is its first measurement.
+            self.repeated.push(group.measurement(first));
+        }
+        let Measurement { alleles, score, .. } = *measured;
+        self.repeated.push(Repeated { row: first, source, alleles, score });
     }
 
     fn merge(
@@ -217,7 +313,7 @@ impl MeasurementCollector {
         row: u32,
         measured: &Measurement<'_>,
         query: u32,
-        (source, source_code): (&str, u16),
+        source: &str,
         genes: &GeneTable,
     ) -> Result<(), Error> {
         let group = &mut self.groups[row as usize];
@@ -231,21 +327,13 @@ impl MeasurementCollector {
                 &sources.iter().cloned().collect::<Vec<_>>().join("+"),
             ));
         }
-        if !std::mem::replace(&mut group.is_repeated, true) {
-            // Before anything is merged the group is its first measurement.
-            self.repeated.push(group.measurement(row));
-        }
-        self.repeated.push(Repeated {
-            row,
-            source: source_code,
-            alleles: measured.alleles,
-            score: measured.score,
-        });
-        self.merged += 1;
+        self.merged.add(group.alleles, measured.alleles);
         self.conflicting_queries += u64::from(group.query != query);
         if self.duplicates == Duplicates::First {
             return Ok(());
         }
+        let is_known = group.alleles.is_some() && measured.alleles.is_some();
+        group.has_other_alleles |= is_known && group.alleles != measured.alleles;
         group.replicates = group.replicates.saturating_add(measured.replicates.max(1));
         let before = measured.score - group.score.value;
         group.score.add(Some(measured.score));
@@ -262,14 +350,7 @@ impl MeasurementCollector {
 
     /// Returns how many samples are means over alleles that are known to differ.
     pub(crate) fn of_several_alleles(&self) -> usize {
-        let is_other = |measured: &&Repeated| {
-            let first = self.groups[measured.row as usize].alleles;
-            first.is_some() && measured.alleles.is_some() && measured.alleles != first
-        };
-        if self.duplicates != Duplicates::Mean {
-            return 0;
-        }
-        self.repeated.iter().filter(is_other).map(|measured| measured.row).collect::<BTreeSet<_>>().len()
+        self.groups.iter().filter(|group| group.has_other_alleles).count()
     }
 
     /// Returns how well measurements of the same genes agree, between sources and within each. A measurement of unspecified kind also
@@ -277,12 +358,16 @@ impl MeasurementCollector {
     pub fn repeats(&self) -> Vec<Repeats> {
         let unspecified = self.kinds.iter().position(|kind| kind == PerturbationKind::Unspecified.name());
         let is_unspecified = |group: &SampleGroup| Some(usize::from(group.kind)) == unspecified;
+        // The first sample of genes and kind stands for all their alleles.
+        let mut is_first = vec![true; self.groups.len()];
+        self.groups.iter().filter_map(|group| group.next).for_each(|row| is_first[row as usize] = false);
+        let firsts = || self.groups.iter().zip(0..).filter(|&(_, row)| is_first[row as usize]);
         let mut unspecified_rows: BTreeMap<&[u32], u32> = BTreeMap::new();
         if self.kinds.len() > 1 {
-            let rows = self.groups.iter().zip(0..).filter(|(group, _)| is_unspecified(group));
+            let rows = firsts().filter(|(group, _)| is_unspecified(group));
             unspecified_rows.extend(rows.map(|(group, row)| (&group.genes[..], row)));
         }
-        let specified = self.groups.iter().zip(0..).filter(|(group, _)| !is_unspecified(group));
+        let specified = firsts().filter(|(group, _)| !is_unspecified(group));
         let alike: Vec<[u32; 2]> = if unspecified_rows.is_empty() {
             Vec::new()
         } else {
@@ -297,9 +382,10 @@ impl MeasurementCollector {
         repeats_of(&self.repeated, &alike, &single, &names)
     }
 
-    /// The samples, in the order in which their genes and kind first appeared.
+    /// The samples, in the order in which their genes, kind and alleles first appeared.
     pub fn finish(self, gene_count: usize) -> Result<Samples, Error> {
-        let mut samples = SamplesBuilder::new(gene_count);
+        let alleles = AlleleTable::new(self.alleles.alleles)?;
+        let mut samples = SamplesBuilder::new(gene_count).with_allele_table(alleles)?;
         let joined: Vec<String> =
             self.sources.iter().map(|names| names.iter().cloned().collect::<Vec<_>>().join("+")).collect();
         for group in &self.groups {
@@ -311,6 +397,7 @@ impl MeasurementCollector {
                 (!group.p_value.is_nan()).then_some(group.p_value)
             };
             samples.push(Sample {
+                alleles: &group.apart,
                 genes: &group.genes,
                 score: group.score.value,
                 p_value,
@@ -350,6 +437,7 @@ mod tests {
         query: &[2],
         kind: "deletion",
         alleles: None,
+        apart: &[],
         score: -0.1,
         p_value: Some(0.5),
         fitness: Some(0.8),

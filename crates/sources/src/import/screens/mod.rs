@@ -10,7 +10,7 @@ pub mod table;
 mod ttest;
 
 pub(crate) use collector::Measurement;
-pub use collector::{Duplicates, MeasurementCollector};
+pub use collector::{Duplicates, MeasurementCollector, Merged};
 pub use sink::{RowChoice, ScreenCounts, ScreenSink};
 
 use crate::import::strain::PerturbationKind;
@@ -20,16 +20,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alleles {
+    /// All of them, a sample for each; only repeated measurements of the same alleles are merged.
+    #[default]
+    Apart,
+    /// All of them; those of the same genes and kind are merged like repeats. Earlier recipes call it `all`.
+    #[serde(alias = "all")]
+    Merge,
     /// Samples whose every gene was deleted.
     Deletion,
-    /// All of them, distinguished by the `kind` column.
-    #[default]
-    All,
 }
 
 impl Alleles {
     /// Whether a sample of this kind is imported.
     pub fn takes(self, kind: &str) -> bool {
-        self == Self::All || kind == PerturbationKind::Deletion.name()
+        self != Self::Deletion || kind == PerturbationKind::Deletion.name()
     }
 }

@@ -264,11 +264,13 @@ impl<'s> ScreenSink<'s> {
             }
             genes.push(gene);
         }
+        let apart = perturbation.stated(genes.len());
         let measured = Measurement {
             genes: &genes,
             query: &genes[..query.min(genes.len())],
             kind,
             alleles: perturbation.key(&genes),
+            apart: if self.choice.alleles == Alleles::Merge { &[] } else { &apart[..] },
             score,
             p_value: numbers.p_value,
             fitness: numbers.fitness,

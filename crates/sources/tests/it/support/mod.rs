@@ -107,17 +107,17 @@ pub(crate) fn screen(
 
 pub(crate) fn read_kuzmin(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("kuzmin.tsv", bytes);
-    screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink))
+    screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_kuzmin(&source, sink))
 }
 
 pub(crate) fn read_costanzo(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("sga.txt", bytes);
-    screen(Duplicates::Mean, Alleles::All, |sink| sga::read_costanzo(&source, sink))
+    screen(Duplicates::Mean, Alleles::Merge, |sink| sga::read_costanzo(&source, sink))
 }
 
 pub(crate) fn read_emap(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("emap.tsv", bytes);
-    screen(Duplicates::Mean, Alleles::All, |sink| emap::read(&source, sink))
+    screen(Duplicates::Mean, Alleles::Merge, |sink| emap::read(&source, sink))
 }
 
 pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
@@ -146,7 +146,7 @@ pub(crate) fn read_table_with(
         decimal,
         filter: &BTreeMap::new(),
     };
-    screen(Duplicates::Mean, Alleles::All, |sink| table::read(&source, sink, &options))
+    screen(Duplicates::Mean, Alleles::Merge, |sink| table::read(&source, sink, &options))
 }
 
 /// Reads a matrix of scores.
@@ -156,7 +156,7 @@ pub(crate) fn read_scores(
 ) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("matrix.csv", bytes);
     let options = score_matrix::MatrixOptions { shape, kind: "deletion", separator: None, decimal: None };
-    screen(Duplicates::Mean, Alleles::All, |sink| score_matrix::read(&source, sink, &options))
+    screen(Duplicates::Mean, Alleles::Merge, |sink| score_matrix::read(&source, sink, &options))
 }
 
 pub(crate) const KUZMIN: &str = "Query strain ID\tQuery allele name\tArray strain ID\tArray allele name\tCombined mutant type\t\
