@@ -334,7 +334,10 @@ fn verify_finds_repeated_samples() {
     assert_eq!(findings.len(), 1);
     assert_eq!(
         findings[0].to_string(),
-        format!("samples.parquet: rows 3 and {} have the same genes, kind and alleles", dataset.samples.len() - 1)
+        format!(
+            "samples.parquet: rows 3 and {} have the same genes, kind and alleles",
+            dataset.samples.len() - 1
+        )
     );
 }
 

@@ -321,9 +321,9 @@ pub(crate) fn raw_score_is_combined_minus_query_times_array(data: &Path) {
 }
 
 pub(crate) fn emap_screens(data: &Path) {
-    let screens = "[[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2007.pairs.tsv.gz\"\nname = \"collins2007\"\n\
+    let recipe = "[[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2007.pairs.tsv.gz\"\nname = \"collins2007\"\n\
                   [[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2005.pairs.tsv.gz\"\nname = \"schuldiner2005\"\n";
-    let found = run(data, &format!("alleles = \"merge\"\n{screens}"));
+    let found = run(data, &format!("alleles = \"merge\"\n{recipe}"));
     // PROVENANCE: 743 genes, of which 741 join the ORF list by systematic name. REP1 joins by its standard name; YDR134C
     // is no ORF any more, and its 434 pairs are left out.
     assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);
@@ -340,7 +340,7 @@ pub(crate) fn emap_screens(data: &Path) {
         found.dataset.manifest.repeats.iter().find(|repeats| repeats.first != repeats.second).unwrap();
     assert!((between.pearson - 0.713).abs() < 2e-3 && between.sets == 390, "{between:?}");
     // Apart, every pair of alleles of the matrix is a sample: nothing was measured twice.
-    let apart = run(data, screens);
+    let apart = run(data, recipe);
     assert_eq!((apart.report.samples.merged, apart.report.samples.of_several_alleles), (0, 0));
     assert_eq!(apart.report.samples.count, 186_066 + 83_118);
     let alleles = |import: &Import| {
