@@ -58,7 +58,11 @@ fn runs_are_sorted_by_their_best_figure() {
     let text = home.ok("runs runs --sort best -q").prints(&["are not comparable"]).stdout;
     let best: Vec<f64> = text
         .lines()
-        .filter_map(|line| line.split(" (epoch").next()?.rsplit(' ').next()?.parse().ok())
+        .filter_map(|line| {
+            let has_four_decimals =
+                |word: &&str| word.split_once('.').is_some_and(|(_, after)| after.len() == 4);
+            line.split_whitespace().find(has_four_decimals)?.parse().ok()
+        })
         .collect();
     assert!(best.len() == 5 && best.is_sorted_by(|a, b| a >= b), "{text}");
 }

@@ -3,7 +3,7 @@
 use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, scatter, unsealed_sentence};
 use super::evaluation::lines;
 use super::regimes::accuracy_sentences;
-use crate::page::{Chart, Column, Fact, Page, Plot, Section, Series, Table};
+use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
 use crate::units::{count, figure};
 use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
@@ -289,12 +289,14 @@ fn hit_sections(document: &PredictionDocument) -> Vec<Section> {
     let lists = [("highest", &document.top), ("lowest", &document.bottom)];
     let lists = lists.into_iter().filter(|(_, hits)| !hits.is_empty());
     lists
-        .map(|(title, hits)| {
-            let section = Section::new(title, "").with(hit_table(title, hits));
-            match hits.len().checked_sub(PRINTED + 1) {
-                Some(_) => section.with(format!("… and {} more", count(hits.len() - PRINTED))),
-                None => section,
-            }
+        .flat_map(|(title, hits)| {
+            let more = hits.len().saturating_sub(PRINTED);
+            // A page has a button that shows them.
+            let more = (more > 0).then(|| {
+                let section = Section::new(format!("more-{title}"), "").only(Medium::Text);
+                section.with(format!("… and {} more", count(more)))
+            });
+            [Section::new(title, "").with(hit_table(title, hits))].into_iter().chain(more)
         })
         .collect()
 }
