@@ -828,7 +828,7 @@ _knockout() {
                     return 0
                     ;;
                 --alleles)
-                    COMPREPLY=($(compgen -W "deletion all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "apart merge all deletion" -- "${cur}"))
                     return 0
                     ;;
                 --duplicates)

@@ -95,9 +95,11 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l features -d 'Content features of the genes; columns of several sources are put side by side' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l annotations -d 'Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Perturbations to import, by the kind column [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
-all\t'All of them'"
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'Treatment of repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Alleles to import, and whether those of the same genes stay apart [default: apart]' -r -f -a "apart\t'All, a sample for each; only repeats of the same alleles are merged'
+merge\t'All, those of the same genes and kind merged like repeats'
+all\t'Earlier name of merge'
+deletion\t'Samples whose every gene was deleted'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'Treatment of repeated measurements of the same genes, kind and alleles [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
 first\t'Keep the first'
 error\t'Stop with an error'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l unpack-mib -d 'MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size [default: 1024]' -r

@@ -96,9 +96,11 @@ _arguments "${_arguments_options[@]}" : \
 '*--features=[Content features of the genes; columns of several sources are put side by side]:SOURCE:_default' \
 '*--annotations=[Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own]:SOURCE:_default' \
 '*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
-'--alleles=[Perturbations to import, by the kind column \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
-all\:"All of them"))' \
-'--duplicates=[Treatment of repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
+'--alleles=[Alleles to import, and whether those of the same genes stay apart \[default\: apart\]]:WHICH:((apart\:"All, a sample for each; only repeats of the same alleles are merged"
+merge\:"All, those of the same genes and kind merged like repeats"
+all\:"Earlier name of merge"
+deletion\:"Samples whose every gene was deleted"))' \
+'--duplicates=[Treatment of repeated measurements of the same genes, kind and alleles \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
 first\:"Keep the first"
 error\:"Stop with an error"))' \
 '--unpack-mib=[MiB that a packed file may unpack to. Workbooks always have this limit; gzip and Parquet only where they unpack to over 100 times their size \[default\: 1024\]]:N:_default' \
