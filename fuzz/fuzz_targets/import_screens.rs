@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         1 => sga::read_costanzo(&source, sink),
         2 => emap::read(&source, sink),
         3 => {
-            let options = matrix::MatrixOptions { shape: None, kind: "deletion", separator: None, decimal: None };
+            let options = matrix::MatrixOptions { shape: None, kind: Some("deletion"), separator: None, decimal: None };
             matrix::read(&source, sink, &options)
         }
         _ => {
@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
                 fitness_sd: None,
                 kind_column: None,
                 alleles: &[],
-                kind: "deletion",
+                kind: Some("deletion"),
                 separator: None,
                 decimal: None,
                 filter: &BTreeMap::new(),

@@ -87,8 +87,10 @@ pub enum Perturbation<'p> {
     Alleles(&'p [Allele<'p>]),
     /// The kind of perturbation that the source states for the row, without alleles.
     Kind(&'p str),
-    /// The kind of all rows of a source that states none for a row.
-    Assumed(&'p str),
+    /// The kind that the user states for all rows of a source.
+    OfAll(&'p str),
+    /// Nothing is stated. The row counts as a deletion, and its repeats may be of other alleles.
+    Unstated,
     /// One allele for each gene, and the kind that the source states for the row.
     Stated(&'p str, &'p [Allele<'p>]),
 }
@@ -103,7 +105,8 @@ impl<'p> Perturbation<'p> {
             Self::Alleles(alleles) => {
                 PerturbationKind::of_all(alleles.iter().map(|allele| allele.kind)).name()
             }
-            Self::Kind(kind) | Self::Assumed(kind) | Self::Stated(kind, _) => kind,
+            Self::Kind(kind) | Self::OfAll(kind) | Self::Stated(kind, _) => kind,
+            Self::Unstated => PerturbationKind::Deletion.name(),
         }
     }
 
@@ -111,10 +114,10 @@ impl<'p> Perturbation<'p> {
     pub(crate) fn allele(self, index: usize) -> Allele<'p> {
         match self {
             Self::Alleles(alleles) | Self::Stated(_, alleles) => alleles.get(index).copied(),
-            Self::Kind(kind) | Self::Assumed(kind) if kind == PerturbationKind::Deletion.name() => {
-                Some(Allele { kind: PerturbationKind::Deletion, name: "" })
+            Self::Kind(_) | Self::OfAll(_) | Self::Unstated => {
+                let is_deletion = self.kind() == PerturbationKind::Deletion.name();
+                is_deletion.then_some(Allele { kind: PerturbationKind::Deletion, name: "" })
             }
-            Self::Kind(_) | Self::Assumed(_) => None,
         }
         .unwrap_or(Allele { kind: PerturbationKind::Unspecified, name: "" })
     }
@@ -123,8 +126,8 @@ impl<'p> Perturbation<'p> {
     /// that is not a kind of a gene.
     pub(crate) fn with_alleles(self, alleles: &'p [Allele<'p>]) -> Self {
         match self {
-            Self::Assumed(kind) if kind != PerturbationKind::Deletion.name() => Self::Stated(kind, alleles),
-            Self::Alleles(_) | Self::Assumed(_) => Self::Alleles(alleles),
+            Self::OfAll(kind) if kind != PerturbationKind::Deletion.name() => Self::Stated(kind, alleles),
+            Self::Alleles(_) | Self::OfAll(_) | Self::Unstated => Self::Alleles(alleles),
             Self::Kind(kind) | Self::Stated(kind, _) => Self::Stated(kind, alleles),
         }
     }
@@ -144,6 +147,9 @@ impl<'p> Perturbation<'p> {
 
     /// Returns the identity of the alleles of genes; `None` unless all are known.
     pub(crate) fn key(self, genes: &[u32]) -> Option<AlleleKey> {
+        if matches!(self, Self::Unstated) {
+            return None;
+        }
         let mut order: SmallVec<[usize; 4]> = (0..genes.len()).collect();
         order.sort_unstable_by_key(|&index| genes[index]);
         let mut hasher = DefaultHasher::new();
@@ -371,7 +377,11 @@ mod tests {
         assert_ne!(key(&[1, 2], [deletion, damp]), key(&[1, 2], [damp, deletion]));
         assert_eq!(key(&[1, 2], [deletion, (PerturbationKind::Unspecified, "")]), None);
         assert_eq!(Perturbation::Kind("unspecified").key(&[1, 2]), None);
-        assert_eq!(Perturbation::Kind("deletion").key(&[1, 2]), key(&[1, 2], [deletion, deletion]));
+        let deletions = key(&[1, 2], [deletion, deletion]);
+        assert_eq!(Perturbation::Kind("deletion").key(&[1, 2]), deletions);
+        assert_eq!(Perturbation::OfAll("deletion").key(&[1, 2]), deletions);
+        assert_eq!(Perturbation::Unstated.key(&[1, 2]), None, "a deletion, but of which allele?");
+        assert_eq!(Perturbation::Unstated.kind(), "deletion");
     }
 
     #[test]

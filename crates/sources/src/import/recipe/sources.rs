@@ -26,10 +26,6 @@ fn s288c() -> u32 {
     559_292
 }
 
-fn deletion() -> String {
-    "deletion".to_owned()
-}
-
 fn score() -> String {
     "score".to_owned()
 }
@@ -513,9 +509,9 @@ pub enum ScreenSource {
         /// Columns of alleles, one for each column of genes in their order; none by default.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         allele_columns: Vec<String>,
-        /// The kind of every row without such a column.
-        #[serde(default = "deletion")]
-        kind: String,
+        /// The kind of every row without such a column; deletions of unstated alleles by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<String>,
         /// Numbers of genes wanted; all by default.
         #[serde(default)]
         orders: Vec<usize>,
@@ -545,9 +541,9 @@ pub enum ScreenSource {
         /// The strains of rows and columns; labels and scores decide by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shape: Option<MatrixShape>,
-        /// The kind of perturbation of every cell.
-        #[serde(default = "deletion")]
-        kind: String,
+        /// The kind of perturbation of every cell; deletions of unstated alleles by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<String>,
         /// Decimal mark; the numbers decide by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decimal: Option<DecimalMark>,

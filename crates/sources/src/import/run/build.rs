@@ -328,8 +328,12 @@ fn read_rows(source: &Source<'_>, sink: ScreenSink<'_>, given: &ScreenSource) ->
         }
         ScreenSource::Matrix { shape, kind, decimal, separator, sheet, .. } => {
             source.choose_sheet(sheet.as_deref());
-            let options =
-                score_matrix::MatrixOptions { shape: *shape, kind, separator: *separator, decimal: *decimal };
+            let options = score_matrix::MatrixOptions {
+                shape: *shape,
+                kind: kind.as_deref(),
+                separator: *separator,
+                decimal: *decimal,
+            };
             score_matrix::read(source, sink, &options)
         }
         ScreenSource::Torchcell { .. } => sink.finish(),
@@ -367,7 +371,7 @@ fn read_table(
         fitness: fitness.as_deref(),
         fitness_sd: fitness_sd.as_deref(),
         kind_column: kind_column.as_deref(),
-        kind,
+        kind: kind.as_deref(),
         alleles: allele_columns,
         separator: *separator,
         decimal: *decimal,

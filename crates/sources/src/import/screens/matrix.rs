@@ -30,8 +30,8 @@ pub enum MatrixShape {
 pub struct MatrixOptions<'o> {
     /// The strains of rows and columns; the labels and scores decide if `None`.
     pub shape: Option<MatrixShape>,
-    /// The kind of perturbation of all cells.
-    pub kind: &'o str,
+    /// The kind of perturbation of all cells, if it is stated.
+    pub kind: Option<&'o str>,
     /// Separator of cells; guessed if `None`.
     pub separator: Option<Separator>,
     /// Decimal mark; the numbers decide if `None`.
@@ -86,6 +86,7 @@ pub fn read(
         return Err(source.fail(Error::damage(text)).on_line(matrix.rows[row].1));
     }
     let width = matrix.columns.len();
+    let perturbation = options.kind.map_or(Perturbation::Unstated, Perturbation::OfAll);
     for (row, (label, line)) in matrix.rows.iter().enumerate() {
         for (column, partner) in matrix.columns.iter().enumerate() {
             sink.row();
@@ -100,7 +101,7 @@ pub fn read(
                 Some(MatrixShape::QueryRows) => ([&label[..], &partner[..]], 1),
                 Some(MatrixShape::Symmetric) | None => ([&label[..], &partner[..]], 0),
             };
-            let taken = sink.take_at(*line, &names, query, Perturbation::Assumed(options.kind), numbers);
+            let taken = sink.take_at(*line, &names, query, perturbation, numbers);
             let taken = taken.map(drop).map_err(|error| source.fail(error).on_line(*line));
             sink.note(taken)?;
         }

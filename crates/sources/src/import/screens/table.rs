@@ -30,8 +30,8 @@ pub struct ScoreTableOptions<'o> {
     pub fitness_sd: Option<&'o str>,
     /// Column of the kind of perturbation.
     pub kind_column: Option<&'o str>,
-    /// The kind of all rows without such a column.
-    pub kind: &'o str,
+    /// The kind of all rows without such a column, if it is stated.
+    pub kind: Option<&'o str>,
     /// Columns of alleles: one for each column of genes, in their order; empty for none.
     pub alleles: &'o [String],
     /// Separator of cells; guessed if `None`.
@@ -148,11 +148,11 @@ impl RowColumns<'_> {
             return Ok(());
         }
         let values = self.numbers.read(row)?;
-        let kind = match self.kind {
-            Some(column) => row.text(column)?,
-            None => self.options.kind,
+        let stated = match self.kind {
+            Some(column) => Perturbation::Kind(row.text(column)?),
+            None => self.options.kind.map_or(Perturbation::Unstated, Perturbation::OfAll),
         };
-        if kind.is_empty() || kind.len() > 40 {
+        if stated.kind().is_empty() || stated.kind().len() > 40 {
             return Err(match self.kind {
                 Some(column) => row.bad(column, "a kind of perturbation such as deletion"),
                 None => fault::request("kind must be a word".to_owned()),
@@ -180,13 +180,11 @@ impl RowColumns<'_> {
         if words.is_empty() {
             return Err(row.bad(self.genes[0], "at least one gene"));
         }
-        let assumed =
-            if self.kind.is_some() { Perturbation::Kind(kind) } else { Perturbation::Assumed(kind) };
         let perturbation = if self.alleles.is_empty() {
-            assumed
+            stated
         } else {
             alleles.resize(words.len(), Allele { kind: kind_of_cell(""), name: "" });
-            assumed.with_alleles(&alleles)
+            stated.with_alleles(&alleles)
         };
         sink.take(row, &words, query, perturbation, values).map(drop)
     }

@@ -141,7 +141,7 @@ pub(crate) fn read_table_with(
         fitness_sd: None,
         kind_column: None,
         alleles: &alleles,
-        kind: "deletion",
+        kind: Some("deletion"),
         separator: None,
         decimal,
         filter: &BTreeMap::new(),
@@ -155,7 +155,8 @@ pub(crate) fn read_scores(
     shape: Option<MatrixShape>,
 ) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("matrix.csv", bytes);
-    let options = score_matrix::MatrixOptions { shape, kind: "deletion", separator: None, decimal: None };
+    let options =
+        score_matrix::MatrixOptions { shape, kind: Some("deletion"), separator: None, decimal: None };
     screen(Duplicates::Mean, Alleles::Merge, |sink| score_matrix::read(&source, sink, &options))
 }
 
