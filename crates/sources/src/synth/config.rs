@@ -208,10 +208,10 @@ fn pairs() -> SynthConfig {
 fn triples() -> SynthConfig {
     let screen = ScreenConfig {
         share_genes: 0.0,
-        share_arrays: 0.03,
+        share_arrays: 0.035,
         share_pair: 0.1535,
         share_networks: 0.0,
-        share_traits: 0.055,
+        share_traits: 0.053,
         noise_spread: 0.33,
         ..screen(376_732, 420, 480, 1_180)
     };
