@@ -70,7 +70,7 @@ pub struct ScreenConfig {
     pub score_sd: f64,
     /// Share of the variance that is the sum of one effect per gene.
     pub share_genes: f64,
-    /// Share of the variance of triples that is one effect per array gene, in that place alone.
+    /// Share of the variance of triples that is one effect per array gene, which it does not have as a query gene.
     pub share_arrays: f64,
     /// Share of the variance that is one offset per query pair.
     pub share_pair: f64,
