@@ -152,8 +152,8 @@ fn count(seed: u64, scheme: Scheme, options: &StackOptions, counts: &mut [Counts
         let sets = test.sets.view();
         let counts = &mut counts[regime as usize];
         let predictions = solution.predict(sets);
-        let deviations = solution.deviations(sets).unwrap();
-        let wide = solution.wide_intervals(sets).unwrap();
+        let deviations = solution.deviations(sets, &predictions).unwrap();
+        let wide = solution.wide_intervals(sets, &predictions).unwrap();
         for (index, score) in test.scores.iter().enumerate() {
             let ratio = (score - predictions[index]).abs() / deviations[index];
             counts.records += 1.0;
