@@ -976,7 +976,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tiny small yeast pairs triples" -- "${cur}"))
                     return 0
                     ;;
                 --samples)
@@ -1028,7 +1028,7 @@ _knockout() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tiny small yeast pairs triples" -- "${cur}"))
                     return 0
                     ;;
                 --threads)

@@ -55,7 +55,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l out -d 'The f
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l preset -d 'The synthetic yeast' -r -f -a "tiny\t''
 small\t''
 yeast\t''
-pairs\t''"
+pairs\t''
+triples\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
@@ -78,7 +79,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast\'s genes)' -r -f -a "tiny\t''
 small\t''
 yeast\t''
-pairs\t''"
+pairs\t''
+triples\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l samples -d 'How many samples; the preset\'s number if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r

@@ -37,7 +37,7 @@ _knockout() {
             (demo)
 _arguments "${_arguments_options[@]}" : \
 '--out=[The folder to make; it must not exist]:DIR:_files' \
-'--preset=[The synthetic yeast]:PRESET:(tiny small yeast pairs)' \
+'--preset=[The synthetic yeast]:PRESET:(tiny small yeast pairs triples)' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
@@ -70,7 +70,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (synth)
 _arguments "${_arguments_options[@]}" : \
-'--preset=[Where to start\: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast'\''s genes)]:PRESET:(tiny small yeast pairs)' \
+'--preset=[Where to start\: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast'\''s genes)]:PRESET:(tiny small yeast pairs triples)' \
 '--samples=[How many samples; the preset'\''s number if not given]:N:_default' \
 '--seed=[The seed]:S:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \

@@ -34,6 +34,8 @@ const RECORDS_PER_HELD_OUT: usize = 20;
 /// Squares of predictions below this share of the variance are rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 /// Errors below which a regime has no fit of its own.
+const FEWEST_OF_REGIME: usize = 60;
+/// Errors below which predictions of similar size have no fit of their own, and a regime no accuracy.
 const FEWEST_ERRORS: usize = 200;
 /// Shares of the predictions between which predictions are of similar size: finer in the tails.
 const SIZE_SHARES: [f64; 10] = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997];
@@ -104,7 +106,7 @@ struct HeldOut {
 impl RegimeFit {
     /// Fits the variance; `None` with too few errors or without any variance.
     fn new(errors: &[CheckedError]) -> Option<Self> {
-        if errors.len() < FEWEST_ERRORS {
+        if errors.len() < FEWEST_OF_REGIME {
             return None;
         }
         let (mut gram, mut moments) = (vec![0.0; 4], vec![0.0; 2]);
@@ -524,7 +526,7 @@ mod tests {
                 "{is_strong} {one} {wide}"
             );
         }
-        assert_eq!(RegimeFit::new(&planted(FEWEST_ERRORS - 1, 1)), None);
+        assert_eq!(RegimeFit::new(&planted(FEWEST_OF_REGIME - 1, 1)), None);
     }
 
     /// Returns the shares of the errors within the deviation and within the wide interval.

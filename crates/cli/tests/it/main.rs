@@ -28,6 +28,7 @@ mod concurrency;
 mod faults;
 mod generated;
 mod hostile_text;
+mod kuzmin2018;
 mod limits;
 mod output_files;
 mod snapshots;

@@ -8,11 +8,11 @@ use std::fs;
 use std::path::Path;
 
 const TUTORIAL: &str = include_str!("../../../../docs/tutorial-screen.md");
-const SCREEN: &str = "aao1729_Data_S1.tsv";
+pub(crate) const SCREEN: &str = "aao1729_Data_S1.tsv";
 const OWN_TABLE: &str = "my-screen.csv";
 
 /// Writes triples of query pairs and array genes whose scores have effects of genes, and noise.
-fn write_screen(folder: &Path) {
+pub(crate) fn write_screen(folder: &Path) {
     let mut text = "Query strain ID\tQuery allele name\tArray strain ID\tArray allele name\tCombined mutant type\t\
                     Raw genetic interaction score (epsilon)\tAdjusted genetic interaction score (epsilon or tau)\t\
                     P-value\tQuery single/double mutant fitness\tArray single mutant fitness\t\

@@ -56,7 +56,7 @@ pub fn demo_page(document: &DemoDocument, predictions: &Predictions) -> Page {
             count(dataset.samples.count)
         ),
         made_by: "knockout demo".to_owned(),
-        footnote: "The yeast is synthetic: its scores, and so every accuracy here, are made up. Times are of this machine.".to_owned(),
+        footnote: "This is an engineering test: the yeast is synthetic, and its accuracies do not carry over to real screens. Times are of this machine.".to_owned(),
         findings: findings(document),
         panels: vec![
             Card::Section(accuracy(document)),

@@ -2,29 +2,40 @@
 //!
 //! ```text
 //! score(i, j, k) = mean + sd * ( sqrt(share_genes)    * z[ e_i + e_j + e_k ]
+//!                              + sqrt(share_arrays)   * z[ a_k ]
 //!                              + sqrt(share_pair)     * z[ o_pair ]
 //!                              + sqrt(share_networks) * z[ <t_i, t_j> + <t_i, t_k> + <t_j, t_k> ]'
 //!                              + sqrt(share_metabolism) * z[ <q_i, q_j> + <q_i, q_k> + <q_j, q_k> ]'
-//!                              + sqrt(rest)           * noise )
+//!                              + sqrt(share_traits)   * z[ f(x_i + x_j + x_k) ]'
+//!                              + sqrt(rest)           * z[ s_ijk * noise ] )
 //! ```
 //!
-//! `z` standardises over the screen. `e_g`, a gene's effect, is in part its degree. `t_g` is a vector per gene: the mean
+//! `z` standardises over the screen. `e_g`, a gene's effect, is in part its degree. `a_g` is an effect that a gene has on the array alone. `t_g` is a vector per gene: the mean
 //! over all its neighbours in all networks of their community's vector, so one averaging message pass recovers it, and
 //! genes with like neighbourhoods buffer each other. `q_g` is a vector, too: the sum over the
 //! metabolites that the gene's reactions turn over of the metabolite's vector; genes that turn over like metabolites buffer each other,
-//! and independent of the networks (no preset has this part). The prime means that what pairs and genes explain by themselves is
+//! and independent of the networks (no preset has this part). `x_g` is a vector of two traits. Most of their variance is that of `t_g`;
+//! the rest belongs to the gene alone. `f` is a smooth random function of all three genes' traits together: a sum of cosines of
+//! long wavelengths. The standard deviation `s` of the noise differs between pairs, arrays and records where `noise_spread` is not 0. The prime means that what pairs and genes explain by themselves is
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 
 use crate::synth::config::ScreenConfig;
 use crate::synth::networks::ModuleStructure;
-use crate::synth::screen::ScreenDesign;
+use crate::synth::screen::{ScreenDesign, Triple};
 use knockout_base::random::Rng;
 use knockout_data::cell::{GeneId, Metabolism, Network};
 use std::collections::BTreeMap;
 
 /// Dimensions of the vectors the interaction is made of.
 pub(crate) const DIMENSIONS: usize = 8;
+/// Dimensions of a gene's traits.
+const TRAITS: usize = 2;
+/// Share of the variance of a gene's traits that no network knows.
+const OWN_TRAITS: f64 = 0.2;
+/// Waves that a smooth function is the sum of, and the standard deviation of their frequencies: few of them oscillate over the genes.
+const WAVES: usize = 64;
+const FREQUENCY: f64 = 0.4;
 /// Share of the variance of a gene's effect that is its degree.
 const DEGREE_SHARE: f64 = 0.3;
 
@@ -33,12 +44,21 @@ pub(crate) type Vector = [f64; DIMENSIONS];
 /// Scores and what is known about them.
 pub(crate) struct SyntheticScores {
     pub(crate) values: Vec<f64>,
-    /// Standard deviation of the noise, in score units.
+    /// Standard deviation of the noise over all scores, in score units.
     pub(crate) noise_sd: f64,
+    /// Factor of this deviation for each score; empty if it is 1 for all.
+    pub(crate) noise_factors: Vec<f64>,
     /// Correlation between the noise-free part and the scores.
     pub(crate) attainable_pearson: f64,
     /// Share of the scores' variance by cause, as realised.
     pub(crate) variance: BTreeMap<String, f64>,
+}
+
+impl SyntheticScores {
+    /// Returns the standard deviation of the noise of a score.
+    pub(crate) fn noise_sd_of(&self, row: usize) -> f64 {
+        self.noise_sd * self.noise_factors.get(row).copied().unwrap_or(1.0)
+    }
 }
 
 /// Causes of interactions.
@@ -63,7 +83,7 @@ pub(crate) fn scores(
 
     let like = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
     let each = |value: &dyn Fn([u32; 3], usize) -> f64| -> Vec<f64> {
-        let genes = |triple: &crate::synth::screen::Triple| {
+        let genes = |triple: &Triple| {
             let [a, b] = design.pairs[triple.pair as usize];
             ([a, b, triple.array], triple.pair as usize)
         };
@@ -80,11 +100,30 @@ pub(crate) fn scores(
         remove_additive_part(&mut values, design, gene_count);
         ("metabolism", config.share_metabolism, values)
     });
-    let noise: Vec<f64> = design.triples.iter().map(|_| rng.normal()).collect();
+    let by_array = (config.share_arrays > 0.0).then(|| {
+        let mut rng = Rng::new(seed, "effects of arrays");
+        let effects: Vec<f64> = (0..gene_count).map(|_| rng.normal()).collect();
+        ("arrays", config.share_arrays, each(&|[_, _, array], _| effects[array as usize]))
+    });
+    let by_traits = (config.share_traits > 0.0).then(|| {
+        let surface = TraitSurface::new(&vectors, &mut Rng::new(seed, "mechanism of traits"));
+        let mut values = each(&|genes, _| surface.height(genes));
+        remove_additive_part(&mut values, design, gene_count);
+        ("traits", config.share_traits, values)
+    });
+    let mut noise: Vec<f64> = design.triples.iter().map(|_| rng.normal()).collect();
+    let noise_factors = noise_factors(config.noise_spread, design, gene_count, seed);
+    noise.iter_mut().zip(&noise_factors).for_each(|(noise, factor)| *noise *= factor);
 
-    let rest =
-        (1.0 - config.share_genes - config.share_pair - config.share_networks - config.share_metabolism)
-            .max(0.0);
+    let explained = [
+        config.share_genes,
+        config.share_pair,
+        config.share_networks,
+        config.share_metabolism,
+        config.share_arrays,
+        config.share_traits,
+    ];
+    let rest = explained.iter().fold(1.0, |rest, share| rest - share).max(0.0);
     let mut signal = vec![0.0; noise.len()];
     let mut parts = BTreeMap::new();
     for (name, share, mut part) in [
@@ -94,6 +133,8 @@ pub(crate) fn scores(
     ]
     .into_iter()
     .chain(by_metabolism)
+    .chain(by_array)
+    .chain(by_traits)
     {
         standardise(&mut part);
         let scale = config.score_sd * share.sqrt();
@@ -118,7 +159,58 @@ pub(crate) fn scores(
         attainable_pearson: round(pearson(&signal, &scores)),
         values: scores,
         noise_sd,
+        noise_factors,
         variance: parts,
+    }
+}
+
+/// The factor of each triple's noise, 1 in the mean square; empty without a spread.
+fn noise_factors(spread: f64, design: &ScreenDesign, gene_count: usize, seed: u64) -> Vec<f64> {
+    if spread == 0.0 {
+        return Vec::new();
+    }
+    let mut rng = Rng::new(seed, "spread of the noise");
+    let of_pair: Vec<f64> = design.pairs.iter().map(|_| rng.normal()).collect();
+    let of_array: Vec<f64> = (0..gene_count).map(|_| rng.normal()).collect();
+    // Uniform with the standard deviation 2: a normal distribution would give single records far more noise than published scores show.
+    let mut of_record = || 2.0 * 12.0_f64.sqrt() * (rng.unit() - 0.5);
+    let sum = |triple: &Triple| of_pair[triple.pair as usize] + of_array[triple.array as usize];
+    let logarithms = design.triples.iter().map(|triple| spread * (sum(triple) + of_record()));
+    let mut factors: Vec<f64> = logarithms.map(libm::exp).collect();
+    let square = factors.iter().map(|factor| factor * factor).sum::<f64>() / factors.len().max(1) as f64;
+    factors.iter_mut().for_each(|factor| *factor /= square.sqrt());
+    factors
+}
+
+/// A smooth random function of the traits of gene sets.
+struct TraitSurface {
+    /// By gene, the phase that it adds to each wave.
+    phases: Vec<[f64; WAVES]>,
+    starts: [f64; WAVES],
+    amplitudes: [f64; WAVES],
+}
+
+impl TraitSurface {
+    /// Draws the function and the part of the traits that is not that of the networks' `vectors`.
+    fn new(vectors: &[Vector], rng: &mut Rng) -> Self {
+        let frequencies: Vec<[f64; TRAITS]> =
+            (0..WAVES).map(|_| std::array::from_fn(|_| FREQUENCY * rng.normal())).collect();
+        let starts = std::array::from_fn(|_| std::f64::consts::TAU * rng.unit());
+        let amplitudes = std::array::from_fn(|_| rng.normal());
+        let mut phases = |vector: &Vector| {
+            let traits: [f64; TRAITS] = std::array::from_fn(|dimension| {
+                (1.0 - OWN_TRAITS).sqrt() * vector[dimension] + OWN_TRAITS.sqrt() * rng.normal()
+            });
+            let phase = |wave: &[f64; TRAITS]| wave.iter().zip(&traits).map(|(w, x)| w * x).sum();
+            std::array::from_fn(|wave| phase(&frequencies[wave]))
+        };
+        Self { phases: vectors.iter().map(&mut phases).collect(), starts, amplitudes }
+    }
+
+    /// Returns the value of the function for a set.
+    fn height(&self, genes: [u32; 3]) -> f64 {
+        let phase = |wave: usize| genes.iter().map(|&gene| self.phases[gene as usize][wave]).sum::<f64>();
+        (0..WAVES).map(|wave| self.amplitudes[wave] * libm::cos(self.starts[wave] + phase(wave))).sum()
     }
 }
 

@@ -138,11 +138,11 @@ fn samples(
     let mut rng = knockout_base::random::Rng::new(seed, "fitness");
     let fitness: Vec<f64> = (0..gene_count).map(|_| (1.0 - 0.12 * rng.normal().abs()).max(0.2)).collect();
     let mut builder = SamplesBuilder::new(gene_count);
-    let mut values = scores.values.iter();
+    let mut values = scores.values.iter().enumerate();
     design.for_each(|genes, queries| {
-        let score = values.next().copied().unwrap_or_default();
+        let (row, score) = values.next().map(|(row, &score)| (row, score)).unwrap_or_default();
         let expected: f64 = genes.iter().map(|&gene| fitness[gene as usize]).product();
-        let deviation = score.abs() / (scores.noise_sd.max(1e-9) * std::f64::consts::SQRT_2);
+        let deviation = score.abs() / (scores.noise_sd_of(row).max(1e-9) * std::f64::consts::SQRT_2);
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         builder.push(Sample {
             genes,
@@ -270,11 +270,20 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
         &screen.set_size,
         "2 makes pairs, 3 triples",
     )?;
-    // Pairs have no query pairs and no part of the metabolism, and triples no vectors that networks do not know.
+    must(
+        (0.0..=1.0).contains(&screen.noise_spread),
+        "screen.noise_spread",
+        &screen.noise_spread,
+        "it lies between 0 and 1",
+    )?;
+    // Pairs have no query pairs or arrays and no part of the metabolism or of traits, and triples no vectors that networks do not know.
     let absent = match screen.set_size {
         2 => vec![
             ("screen.share_pair", screen.share_pair),
             ("screen.share_metabolism", screen.share_metabolism),
+            ("screen.share_arrays", screen.share_arrays),
+            ("screen.share_traits", screen.share_traits),
+            ("screen.noise_spread", screen.noise_spread),
         ],
         _ => vec![("screen.share_low_rank", screen.share_low_rank)],
     };
@@ -287,6 +296,8 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
         screen.share_networks,
         screen.share_metabolism,
         screen.share_low_rank,
+        screen.share_arrays,
+        screen.share_traits,
     ];
     must(
         shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares.iter().sum::<f64>() <= 1.0,
@@ -402,6 +413,34 @@ mod tests {
     }
 
     #[test]
+    fn triples_have_the_published_tails_and_means_of_query_pairs() {
+        let dataset = make("triples", 1);
+        let scores = dataset.samples.scores();
+        let mut sorted = scores.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let quartile = |share: usize| sorted[sorted.len() * share / 4];
+        let (low, high) = (quartile(1), quartile(3));
+        let reach = 1.5 * (high - low);
+        let outliers = scores.iter().filter(|&&score| score < low - reach || score > high + reach).count();
+        // Published: 5.1 % outliers between -1.08 and 1.13.
+        let share = outliers as f64 / scores.len() as f64;
+        assert!((0.045..0.057).contains(&share), "{share}");
+        assert!((0.7..1.6).contains(&sorted[scores.len() - 1]) && (0.7..1.6).contains(&-sorted[0]));
+        // The means of query pairs over all triples correlate with the scores as those of a training part do, 0.390.
+        let mut sums: BTreeMap<&[u32], (f64, f64)> = BTreeMap::new();
+        for (row, score) in scores.iter().enumerate() {
+            let sum = sums.entry(dataset.samples.query(row)).or_default();
+            *sum = (sum.0 + score, sum.1 + 1.0);
+        }
+        let means: Vec<f64> = (0..scores.len())
+            .map(|row| sums[dataset.samples.query(row)])
+            .map(|(sum, count)| sum / count)
+            .collect();
+        let pearson = mechanism::pearson(&means, scores);
+        assert!((pearson - 0.39).abs() < 0.015, "{pearson}");
+    }
+
+    #[test]
     fn the_seed_decides_everything() {
         let (one, same, other) = (make("tiny", 1), make("tiny", 1), make("tiny", 2));
         assert_eq!(one.samples, same.samples);
@@ -438,7 +477,7 @@ mod tests {
         assert!(refused(|c| c.screen.samples = 0).starts_with("screen.samples is 0; "));
         assert!(
             refused(|c| c.screen.share_pair = 0.9)
-                .starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0, 0.0]; ")
+                .starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0, 0.0, 0.0, 0.0]; ")
         );
         let without = |c: &mut SynthConfig| {
             c.screen.share_metabolism = 0.1;

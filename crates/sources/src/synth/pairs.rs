@@ -98,6 +98,7 @@ pub(crate) fn scores(
         attainable_pearson: round(pearson(&signal, &scores)),
         values: scores,
         noise_sd,
+        noise_factors: Vec::new(),
         variance: shares,
     }
 }
