@@ -214,6 +214,13 @@ fn an_ensemble_is_runs_of_consecutive_seeds() {
     assert!(names.contains(&"ensemble"), "{names:?}");
     let again = home.json(&format!("{SHORT} --out run --seed 4 --ensemble 2 --resume-or-start --json"));
     assert_eq!(again["runs"], serde_json::json!(["run-4", "run-5"]));
+    home.fails(
+        &format!("{SHORT} --out run --seed 3 --ensemble 2"),
+        2,
+        &["run-4 exists already", "--resume-or-start"],
+    );
+    assert!(!home.exists("run-3"), "nothing is trained before the conflict is found");
+    home.fails(&format!("{SHORT} --ensemble 2 --max-time 9s"), 2, &["cannot be used with"]);
     home.fails("train tiny --ensemble 2 --out stack", 2, &["stack does not depend on the seed"]);
     assert!(!home.exists("stack-0"));
 }

@@ -78,7 +78,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "RUN", conflicts_with = "resume")]
     with: Vec<PathBuf>,
     /// Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with = "resume")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with_all = ["resume", "max_time"])]
     ensemble: Option<u64>,
     /// Solve the stack without its boosted trees: about a third of the time, slightly less accurate
     #[arg(long, conflicts_with = "resume")]
@@ -145,12 +145,23 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
         let Some(members) = args.ensemble else { return start(args, plan(args, 0, &ranks, ui)?, ui) };
-        let mut folders = Vec::new();
-        for member in 0..members {
-            let run = plan(args, member, &ranks, ui)?;
-            folders.push(run.folder.clone());
-            ui.note(&format!("run {} of {members}: {}", member + 1, run.folder.display()));
-            start(args, run, &ui.part())?;
+        // Everything that can be refused is refused before the first run trains.
+        let runs = (0..members).map(|member| plan(args, member, &ranks, ui)).collect::<Result<Vec<_>>>()?;
+        let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
+        if !args.resume_or_start
+            && let Some(folder) = folders.iter().find(|folder| folder.exists())
+        {
+            let message = format!(
+                "{} exists already; choose another --out, or continue with --resume-or-start",
+                folder.display()
+            );
+            return Err(request_error(message));
+        }
+        for (run, number) in runs.into_iter().zip(1..) {
+            ui.note(&format!("run {number} of {members}: {}", run.folder.display()));
+            start(args, run, &ui.part()).with_context(|| {
+                format!("run {number} of {members}, which all continue with the same command and --resume-or-start")
+            })?;
         }
         let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         let next = || format!("next: knockout evaluate {} (each run, and their ensemble)\n", names.join(" "));
