@@ -242,7 +242,7 @@ impl StackOptions {
         let profiles = ProfileParts::solve(&self.profile, wanted, sets, &base, kernel.features(), observer);
         let has_trees = is_used(StackPart::Trees)
             && sets.iter().all(|set| set.len() == 2)
-            && self.profile.allows(&base.grid)
+            && self.profile.allows_trees(&base.grid, problem.cell.genes().len())
             && TREE_RECORDS.contains(&sets.len());
         let features = has_trees.then(|| {
             let vectors = &kernel.features().vectors;

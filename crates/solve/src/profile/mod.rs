@@ -55,7 +55,17 @@ impl ProfileOptions {
     /// Returns whether the matrices of a grid fit into the memory: at most four of its size, or of that of its similarities, at once.
     pub(crate) fn allows(&self, grid: &Grid) -> bool {
         let (rows, columns) = (grid.rows().len(), grid.columns().len());
-        let values = 2 * rows * columns + 2 * rows.max(columns).pow(2);
+        self.allows_values(2 * rows * columns + 2 * rows.max(columns).pow(2))
+    }
+
+    /// Returns whether the features of trees fit, too: the matrices above twice, because folds build their own, and the means of all
+    /// `genes` of the cell.
+    pub(crate) fn allows_trees(&self, grid: &Grid, genes: usize) -> bool {
+        let known = grid.rows().len();
+        self.allows_values(8 * known.pow(2) + 2 * known * genes)
+    }
+
+    fn allows_values(&self, values: usize) -> bool {
         values * size_of::<f32>() / (1 << 20) <= self.memory_mib
     }
 }
