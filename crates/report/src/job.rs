@@ -68,8 +68,11 @@ pub(crate) fn detailed(analysis: &Analysis) -> Vec<&FileFindings> {
         }
         is_new
     };
-    let shown = analysis.ranks.iter().filter(|file| is_first(file) | is_named(file));
-    shown.take(MOST_APART).collect()
+    let (named, others): (Vec<_>, Vec<_>) = analysis.ranks.iter().partition(|file| is_named(file));
+    let others = others.into_iter().filter(|file| is_first(file));
+    let mut shown: Vec<&FileFindings> = named.into_iter().chain(others).take(MOST_APART).collect();
+    shown.sort_by_key(|file| analysis.ranks.iter().position(|rank| std::ptr::eq(rank, *file)));
+    shown
 }
 
 /// Adds to a note which ranks are shown, where some are not.

@@ -112,6 +112,6 @@ pub(crate) fn a_step_cut_by_the_recording_is_named(traces: &Path) {
             .map(|warning| format!("{warning:?}"))
             .collect()
     };
-    assert_eq!(codes("jobs/lightning_auto.json.gz"), ["StepCut(\"ProfilerStep#3\", 81909.91)"]);
+    assert_eq!(codes("jobs/lightning_auto.json.gz"), ["StepCut(\"ProfilerStep#3\", 81909.876)"]);
     assert_eq!(codes("jobs/lightning_manual.json.gz"), Vec::<String>::new());
 }

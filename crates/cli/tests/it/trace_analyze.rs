@@ -105,7 +105,7 @@ fn device_events_are_counted_by_how_they_were_launched() {
         call("cpu_op", "aten::mul", 1, 500, 0),
     ];
     analyze(&trace(None, &launches), "").ok().prints(&[
-        "of 3 device events 1 have a launch call of a known name (calls 10.000 µs, device 10.000 µs, from call to start 10.000 µs on average of these), 1 another call, 1 none in the file",
+        "1 of 3 device events have a launch call of a known name (calls 10.000 µs, device 10.000 µs, from call to start 10.000 µs on average of these); 1 have another call, 1 none in the file",
         "the device is idle for 94.1 % of the time (480.000 µs of 510.000 µs)",
     ]);
 }

@@ -183,7 +183,7 @@ fn merged(merged: Merged) -> String {
     let Merged { same_alleles, other_alleles, unstated_alleles } = merged;
     let plural = |total: u64| if total == 1 { "" } else { "s" };
     let total = merged.total();
-    if other_alleles == 0 {
+    if other_alleles == 0 && unstated_alleles == 0 {
         return format!("{} repeat{} merged", count(total), plural(total));
     }
     let parts = [
