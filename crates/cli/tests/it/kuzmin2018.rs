@@ -25,6 +25,7 @@ fn write_files(folder: &Path) {
     }
     let genes: Vec<String> = (0..130)
         .map(|index| format!("Y{}L{:03}C", ["A", "B", "C", "D", "E", "F"][index % 6], 1 + index / 6))
+        .chain(["YAR003W", "YBR258C", "YER083C"].map(str::to_owned))
         .collect();
     fs::create_dir(folder.join("sgd")).unwrap();
     fs::create_dir(folder.join("dango")).unwrap();

@@ -10,7 +10,7 @@ pub struct Allele {
     pub gene: u32,
     /// How the gene is perturbed: `deletion`, `ts`, `damp` …
     pub kind: String,
-    /// Its name, where the source has one; alleles of one gene and kind with equal names, in any case, are the same.
+    /// Its name, where the source has one; alleles of one gene and kind are the same if their names differ in upper and lower case alone.
     pub name: Option<String>,
 }
 

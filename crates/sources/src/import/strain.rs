@@ -380,7 +380,7 @@ mod tests {
         let deletions = key(&[1, 2], [deletion, deletion]);
         assert_eq!(Perturbation::Kind("deletion").key(&[1, 2]), deletions);
         assert_eq!(Perturbation::OfAll("deletion").key(&[1, 2]), deletions);
-        assert_eq!(Perturbation::Unstated.key(&[1, 2]), None, "a deletion, but of which allele?");
+        assert_eq!(Perturbation::Unstated.key(&[1, 2]), None, "the allele is not stated");
         assert_eq!(Perturbation::Unstated.kind(), "deletion");
     }
 

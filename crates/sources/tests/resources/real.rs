@@ -323,7 +323,8 @@ pub(crate) fn raw_score_is_combined_minus_query_times_array(data: &Path) {
 pub(crate) fn emap_screens(data: &Path) {
     let recipe = "[[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2007.pairs.tsv.gz\"\nname = \"collins2007\"\n\
                   [[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2005.pairs.tsv.gz\"\nname = \"schuldiner2005\"\n";
-    let found = run(data, &format!("alleles = \"merge\"\n{recipe}"));
+    let merged = recipe.replace("format = \"emap\"", "format = \"emap\"\nalleles = \"merge\"");
+    let found = run(data, &merged);
     // PROVENANCE: 743 genes, of which 741 join the ORF list by systematic name. REP1 joins by its standard name; YDR134C
     // is no ORF any more, and its 434 pairs are left out.
     assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);

@@ -5,7 +5,7 @@ mod trackers;
 
 use crate::choice;
 use crate::exit;
-use crate::failure::{Failure, Result, Unexpected as _, request_error};
+use crate::failure::{Failure, FailureContext as _, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
 use crate::ranks::RanksArg;
 use crate::ui::Ui;
@@ -160,7 +160,9 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
         for (run, number) in runs.into_iter().zip(1..) {
             ui.note(&format!("run {number} of {members}: {}", run.folder.display()));
             start(args, run, &ui.part()).with_context(|| {
-                format!("run {number} of {members}, which all continue with the same command and --resume-or-start")
+                format!(
+                    "run {number} of {members} (continue all with the same command and --resume-or-start)"
+                )
             })?;
         }
         let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();

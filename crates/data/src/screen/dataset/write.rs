@@ -69,7 +69,7 @@ impl Dataset {
 
     fn describe(&mut self, checksums: BTreeMap<String, String>) {
         let metabolism = self.cell.metabolism();
-        // Programs that know only the first version would take alleles for repeated samples.
+        // Readers of the first version would take alleles for repeated samples.
         self.manifest.format =
             if self.samples.has_alleles() { FORMAT_VERSION } else { FORMAT_WITHOUT_ALLELES };
         self.manifest.counts = Counts {
