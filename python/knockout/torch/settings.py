@@ -51,6 +51,7 @@ OF_MODEL = {
         "networks",
         "string_channels",
         "merge_networks",
+        "fanout",
         "metabolism",
         "features",
         "loss",
@@ -77,8 +78,9 @@ def check_settings(config: Mapping[str, Any]) -> None:
     unknown = sorted(set(keys_in(config)) - understood)
     if unknown:
         raise RequestError(f"{unknown[0]} is not supported by knockout.torch; use `knockout train`")
-    if config["model"].get("merge_networks"):
-        raise RequestError("model.merge_networks is not supported by knockout.torch; use `knockout train`")
+    for key in ("merge_networks", "fanout"):
+        if config["model"].get(key):
+            raise RequestError(f"model.{key} is not supported by knockout.torch; use `knockout train`")
     if config["loader"]["order"] != "shuffled":
         raise RequestError(f"loader.order={config['loader']['order']} is not supported by knockout.torch; use `knockout train`")
     if config["train"]["shards"] > 1:

@@ -1,9 +1,10 @@
 //! Neighbour sums of one network or of several channels side by side: a row has one sum for each.
 
 use super::deletion::DeletedEdges;
+use super::fanout::Edges;
 use super::plan::LayerPlan;
 use super::propagate::Propagation;
-use knockout_engine::kernel::{Buffer, Graph, Pool, Scalar};
+use knockout_engine::kernel::{Buffer, Pool, Scalar};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ pub(super) struct ChannelSums<'a> {
 
 impl<'a> ChannelSums<'a> {
     pub(super) fn new(
-        (graphs, k): (&'a [Graph], usize),
+        (edges, k): (&[Edges<'a>], usize),
         plan: &Arc<LayerPlan>,
         deletion: &Arc<DeletedEdges>,
     ) -> Self {
-        Self { channels: graphs.iter().map(|graph| Propagation::new((graph, k), plan, deletion)).collect() }
+        Self { channels: edges.iter().map(|edges| Propagation::new((edges, k), plan, deletion)).collect() }
     }
 
     /// Returns the sums of every row of the network; `width` is that of a channel.

@@ -2,12 +2,13 @@
 
 use super::channels::ChannelSums;
 use super::deletion::DeletedEdges;
+use super::fanout::Edges;
 use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::LayerPlan;
 use crate::init::Init;
 use crate::layer::{Dropout, Linear, Mlp, activate, apply_dropout};
 use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Graph, Scalar};
+use knockout_engine::kernel::{Activation, Scalar};
 use std::sync::Arc;
 
 /// `g_i = activation(norm(MLP(Σ over edges j→i, both kept, of x_j + (1 + eps) x_i)))`.
@@ -58,17 +59,17 @@ impl Gin {
         &self,
         tape: &mut Tape<'a, T>,
         x: Var,
-        (graphs, k): (&'a [Graph], usize),
+        (edges, k): (&[Edges<'a>], usize),
         plan: &Arc<LayerPlan>,
         deletion: &Arc<DeletedEdges>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graphs[0].row_count());
-        let propagation = ChannelSums::new((graphs, k), plan, deletion);
+        let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), plan.input.genes());
+        let propagation = ChannelSums::new((edges, k), plan, deletion);
         let back = propagation.clone();
         let back_dropout = dropout.cloned();
         let inputs = self.mlp.inputs();
-        let width = inputs / graphs.len();
+        let width = inputs / edges.len();
         let g = tape.op(
             "gin",
             [genes + rows, self.mlp.outputs()],

@@ -16,6 +16,7 @@ mod cells;
 mod channels;
 mod deletion;
 mod dropout;
+mod fanout;
 mod gin;
 mod metabolism;
 mod norm;
@@ -43,6 +44,7 @@ use crate::{Forward, Input, Model, ModelOptions, SelfLoopChoice};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::DeletedEdges;
 use dropout::{DropoutPass, Site};
+use fanout::{Draw, Edges};
 use gin::Gin;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
@@ -395,6 +397,12 @@ impl<T: Scalar> Hetero<T> {
         })
     }
 
+    /// Returns the draw of a training step; `None` where all edges are read. Shards of a batch share it.
+    fn draw(&self, training: Option<LossPosition>) -> Option<Draw> {
+        let at = training.filter(|_| self.options.fanout > 0)?;
+        Some(Draw { fanout: self.options.fanout, seed: self.seed ^ at.step.rotate_left(32) })
+    }
+
     /// Scores the sets. Masks and rebuilt graphs are those of the batch, where the route needs them and it has them.
     pub fn forward<'a>(
         &'a self,
@@ -409,7 +417,8 @@ impl<T: Scalar> Hetero<T> {
             }
             route => route,
         };
-        let plan = self.plan(sets, route);
+        let edges = Edges::of(&self.networks, self.draw(input.training));
+        let plan = self.plan(&edges, sets, route);
         let deletion = Arc::new(DeletedEdges::new(route, &self.networks, self.genes, sets, input.graphs));
         let metabolism = self.metabolism.as_ref();
         let metabolism =
@@ -428,13 +437,13 @@ impl<T: Scalar> Hetero<T> {
         let pre = x;
         let (mut rows, mut weights_by_layer) = (Vec::new(), Vec::new());
         for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
-            let networks = layer.networks.iter().zip(&self.networks).enumerate();
+            let networks = layer.networks.iter().zip(&edges).enumerate();
             let mut g: Vec<Var> = networks
-                .map(|(k, (gin, network))| {
+                .map(|(k, (gin, edges))| {
                     let site = Site::Network { layer: at, network: k };
                     let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
                     tape.inside(&layer.network_parts[k], |tape| {
-                        gin.forward(tape, x, (network.graphs(), k), plan, &deletion, dropout.as_ref())
+                        gin.forward(tape, x, (edges, k), plan, &deletion, dropout.as_ref())
                     })
                 })
                 .collect();
@@ -461,13 +470,17 @@ impl<T: Scalar> Hetero<T> {
         HeteroForward { pre, layers: rows, weights: weights_by_layer, pooled, readout, plan: last }
     }
 
-    fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> RowPlan {
+    fn plan(&self, edges: &[Vec<Edges<'_>>], sets: GeneSetsRef<'_>, route: Route) -> RowPlan {
         let extent = match route {
             Route::ChangedRows => Extent::Changed,
             Route::NodeMask | Route::EdgeMask => Extent::All,
             Route::Rebuilt => Extent::Kept,
         };
-        let networks = self.networks.iter().map(|network| &network.graph as &dyn MessageGraph);
+        // A network with channels is the union of their edges.
+        let networks = edges.iter().zip(&self.networks).map(|(edges, network)| match &edges[..] {
+            [only] => only as &dyn MessageGraph,
+            _ => &network.graph,
+        });
         let graphs: Vec<&dyn MessageGraph> =
             networks.chain(self.metabolism.iter().map(|graph| graph as &dyn MessageGraph)).collect();
         RowPlan::new(&graphs, self.genes, sets, self.options.layers, extent)
@@ -480,7 +493,8 @@ impl<T: Scalar> Hetero<T> {
             any: plan.output.own_rows.len(),
             all: self.genes * sets.len(),
         };
-        self.plan(sets, self.route()).layers.iter().map(rows).collect()
+        let edges = Edges::of(&self.networks, None);
+        self.plan(&edges, sets, self.route()).layers.iter().map(rows).collect()
     }
 }
 

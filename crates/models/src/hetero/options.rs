@@ -68,6 +68,9 @@ pub struct HeteroOptions {
     /// Whether all networks become one, with their edge types as channels. Earlier runs without this key kept them apart.
     #[serde(default)]
     pub merge_networks: bool,
+    /// Incoming edges of a gene that a training step reads in each network; 0 for all. Earlier runs without this key read all.
+    #[serde(default)]
+    pub fanout: usize,
     /// Whether reactions and metabolites are nodes, too. Earlier runs without this key had none.
     #[serde(default)]
     pub metabolism: MetabolismSwitch,
@@ -106,6 +109,7 @@ impl Default for HeteroOptions {
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
             merge_networks: false,
+            fanout: 0,
             metabolism: MetabolismSwitch::Off,
             features: FeatureUse::None,
             loss: LossConfig::default(),
@@ -153,7 +157,8 @@ impl ModelOptions for HeteroOptions {
         self.features.check(cell)?;
         self.mle_wass_supcr.check()?;
         self.loss().check(Self::NAME, true)?;
-        self.check_route()
+        self.check_route()?;
+        self.check_fanout()
     }
 
     fn loss(&self) -> LossConfig {
@@ -327,6 +332,18 @@ impl HeteroOptions {
             _ => return Ok(()),
         };
         Err(Error::request(format!("model.route={} {why}", self.route.name())))
+    }
+
+    fn check_fanout(&self) -> Result<()> {
+        let why = match self.route {
+            _ if self.fanout == 0 => return Ok(()),
+            Route::EdgeMask | Route::Rebuilt => "needs model.route=changed-rows or node-mask",
+            _ if self.merge_networks => {
+                "draws edges of each network by itself: use model.merge_networks=false, or model.fanout=0"
+            }
+            Route::ChangedRows | Route::NodeMask => return limits::size("model.fanout", self.fanout),
+        };
+        Err(Error::request(format!("model.fanout={} {why}", self.fanout)))
     }
 
     /// The networks as the model reads them.

@@ -12,11 +12,12 @@
 //! ```
 
 use super::deletion::DeletedEdges;
+use super::fanout::Edges;
 use super::own_rows::OwnRows;
 use super::plan::{LayerPlan, RowStage};
 use knockout_engine::kernel::slices::add_to;
 use knockout_engine::kernel::{
-    Buffer, Graph, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, StoreMode, reduce_in_order,
+    Buffer, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, StoreMode, reduce_in_order,
 };
 use rayon::prelude::*;
 use std::ops::Range;
@@ -33,7 +34,7 @@ const CHUNK_ROWS: usize = 1024;
 /// `x: [rows of the input stage, width]`, `sums: [genes + own rows of the network, width]`.
 #[derive(Clone)]
 pub(super) struct Propagation<'a> {
-    graph: &'a Graph,
+    edges: Edges<'a>,
     k: usize,
     plan: Arc<LayerPlan>,
     deletion: Arc<DeletedEdges>,
@@ -41,11 +42,11 @@ pub(super) struct Propagation<'a> {
 
 impl<'a> Propagation<'a> {
     pub(super) fn new(
-        (graph, k): (&'a Graph, usize),
+        (edges, k): (&Edges<'a>, usize),
         plan: &Arc<LayerPlan>,
         deletion: &Arc<DeletedEdges>,
     ) -> Self {
-        Self { graph, k, plan: Arc::clone(plan), deletion: Arc::clone(deletion) }
+        Self { edges: edges.clone(), k, plan: Arc::clone(plan), deletion: Arc::clone(deletion) }
     }
 
     fn input(&self) -> &RowStage {
@@ -64,7 +65,7 @@ impl<'a> Propagation<'a> {
         self_weight: T,
         width: usize,
     ) -> NeighbourSum<'t, T> {
-        let (matrix, edge_mask) = self.deletion.matrix(self.k, cell, self.graph);
+        let (matrix, edge_mask) = self.deletion.matrix(self.k, cell, self.edges.graph());
         let row_of = self.deletion.row_of(self.input(), cell);
         NeighbourSum { matrix, edge_mask, row_of, width, self_weight: Some(self_weight), input, nodes }
     }
@@ -77,7 +78,7 @@ impl<'a> Propagation<'a> {
         width: usize,
     ) -> NeighbourSum<'t, T> {
         NeighbourSum {
-            matrix: &self.graph.incoming,
+            matrix: &self.edges.graph().incoming,
             edge_mask: None,
             row_of: self.deletion.identity(),
             width,
@@ -95,7 +96,7 @@ impl<'a> Propagation<'a> {
         width: usize,
         pool: &Pool<T>,
     ) -> Buffer<T> {
-        let rows = self.graph.row_count() + self.own_rows().len();
+        let rows = self.input().genes() + self.own_rows().len();
         let mut sums = pool.scratch(rows * width);
         sums.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, sums)| {
             let first = chunk * CHUNK_ROWS;
@@ -105,19 +106,45 @@ impl<'a> Propagation<'a> {
     }
 
     fn fill<T: Scalar>(&self, x: &[T], self_weight: T, width: usize, rows: Range<usize>, sums: &mut [T]) {
-        let genes = self.graph.row_count();
+        let genes = self.input().genes();
         let wild = rows.start.min(genes)..rows.end.min(genes);
         let (head, tail) = sums.split_at_mut(wild.len() * width);
         if !wild.is_empty() {
             let nodes = &self.deletion.identity()[wild];
-            T::neighbour_sum(&self.of_wild_type((x, nodes), self_weight, width), head);
+            self.sum(&self.of_wild_type((x, nodes), self_weight, width), self_weight, head);
         }
         let rows = rows.start.max(genes) - genes..rows.end.max(genes) - genes;
         for (cell, part) in self.own_rows().parts(rows.clone()) {
             let sums = &mut tail[(part.start - rows.start) * width..(part.end - rows.start) * width];
             let nodes = self.deletion.nodes(cell, &self.own_rows().genes[part]);
-            T::neighbour_sum(&self.of_cell(cell, (x, &nodes), self_weight, width), sums);
+            self.sum(&self.of_cell(cell, (x, &nodes), self_weight, width), self_weight, sums);
         }
+    }
+
+    /// Computes the sums of some nodes, those over neighbours with the factors of sampled edges.
+    fn sum<T: Scalar>(&self, task: &NeighbourSum<'_, T>, self_weight: T, sums: &mut [T]) {
+        let Some(factors) = self.edges.factors() else { return T::neighbour_sum(task, sums) };
+        T::neighbour_sum(&NeighbourSum { self_weight: None, ..*task }, sums);
+        for (&node, sums) in task.nodes.iter().zip(sums.chunks_exact_mut(task.width)) {
+            let row = task.row_of[node as usize];
+            // A deleted gene receives its self term alone.
+            let factor = if row & MASKED == 0 { T::of(factors[node as usize]) } else { T::ZERO };
+            let own = &task.input[(row & !MASKED) as usize * task.width..][..task.width];
+            sums.iter_mut().zip(own).for_each(|(sum, &own)| *sum = factor * *sum + self_weight * own);
+        }
+    }
+
+    /// Returns the gradients of the sums over neighbours, given those of the sums: multiplied by the factors of sampled edges.
+    fn scaled<T: Scalar>(&self, d_sums: &[T], width: usize, pool: &Pool<T>) -> Option<Buffer<T>> {
+        let factors = self.edges.factors()?;
+        let mut scaled = pool.scratch(d_sums.len());
+        let genes = (0..factors.len() as u32).chain(self.own_rows().genes.iter().copied());
+        let rows = scaled.chunks_exact_mut(width).zip(d_sums.chunks_exact(width));
+        for (gene, (scaled, d_sums)) in genes.zip(rows) {
+            let factor = T::of(factors[gene as usize]);
+            scaled.iter_mut().zip(d_sums).for_each(|(scaled, &value)| *scaled = factor * value);
+        }
+        Some(scaled)
     }
 
     /// Adds to `d_x`, given the gradient of the sums; returns the gradient of the self weight.
@@ -130,14 +157,16 @@ impl<'a> Propagation<'a> {
         d_x: &mut [T],
         pool: &Pool<T>,
     ) -> f64 {
-        let genes = self.graph.row_count();
+        let genes = self.input().genes();
         let (of_wild, of_cells) = d_sums.split_at(genes * width);
         let shared_rows = self.input().shared_rows();
         let (shared, owned) = d_x.split_at_mut(shared_rows * width);
         let wild = &mut shared[..genes * width];
-        let summed = self.deletion.is_node_mask().then(|| self.sum_over_cells(d_sums, width, pool));
+        let scaled = self.scaled(d_sums, width, pool);
+        let d_neighbours = scaled.as_deref().unwrap_or(d_sums);
+        let summed = self.deletion.is_node_mask().then(|| self.sum_over_cells(d_neighbours, width, pool));
         let task = Spmm {
-            matrix: &self.graph.outgoing,
+            matrix: &self.edges.graph().outgoing,
             width,
             input: summed.as_deref().unwrap_or(of_wild),
             column_weight: None,
@@ -163,7 +192,7 @@ impl<'a> Propagation<'a> {
                     let task = self.of_cell(cell, (x, &nodes), self_weight, width);
                     if summed.is_some() {
                         d_self_weight += T::self_term_backward(&task, upstream, &mut gradients);
-                        self.move_to_changed_rows(cell, d_sums, width, &mut gradients, pool);
+                        self.move_to_changed_rows(cell, d_neighbours, width, &mut gradients, pool);
                     } else {
                         d_self_weight += T::neighbour_sum_backward(&task, upstream, &mut gradients);
                     }
@@ -179,7 +208,7 @@ impl<'a> Propagation<'a> {
     /// The gradients of the sums, summed over all cells, the wild type among them, gene by gene.
     fn sum_over_cells<T: Scalar>(&self, d_sums: &[T], width: usize, pool: &Pool<T>) -> Buffer<T> {
         const GENES: usize = 128;
-        let (genes, own_rows) = (self.graph.row_count(), self.own_rows());
+        let (genes, own_rows) = (self.input().genes(), self.own_rows());
         let mut sum = pool.scratch(genes * width);
         sum.par_chunks_mut(GENES * width).enumerate().for_each(|(chunk, sum)| {
             let first = chunk * GENES;
@@ -214,7 +243,7 @@ impl<'a> Propagation<'a> {
         gradients: &mut RowGradients<'_, T>,
         pool: &Pool<T>,
     ) {
-        let (genes, own_rows) = (self.graph.row_count(), self.own_rows());
+        let (genes, own_rows) = (self.input().genes(), self.own_rows());
         let input_row = self.input().row_of(cell);
         // The row of each gene in `d_sums`; genes without a row of this cell's own are masked.
         let mut row_of = vec![MASKED; genes];
@@ -226,7 +255,7 @@ impl<'a> Propagation<'a> {
         let nodes: Vec<u32> = (0..genes as u32).filter(is_changed).collect();
         let mut parts = pool.scratch(nodes.len() * width);
         let task = NeighbourSum {
-            matrix: &self.graph.outgoing,
+            matrix: &self.edges.graph().outgoing,
             edge_mask: None,
             row_of: &row_of,
             width,

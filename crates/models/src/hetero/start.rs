@@ -7,6 +7,7 @@
 //! not used.
 
 use super::aggregate::Aggregate;
+use super::fanout::Edges;
 use super::metabolism::{Metabolic, MetabolicGraph, TABLE_DEVIATION};
 use super::norm::statistics;
 use super::{AggregationWeights, Hetero, HeteroLayer, NormKind, Route};
@@ -236,7 +237,7 @@ fn with_neighbours<T: Scalar>(x: &[T], channels: &[Graph], width: usize) -> Vec<
 /// Returns the wild type's rows after a layer, given those of its networks.
 fn aggregated<T: Scalar>(model: &Hetero<T>, at: usize, g: &[Vec<T>]) -> Vec<T> {
     let none = GeneSets::default();
-    let plan = model.plan(none.view(), model.route());
+    let plan = model.plan(&Edges::of(&model.networks, None), none.view(), model.route());
     let mut tape = Tape::new(&model.parameters);
     let mut given = |rows: &Vec<T>| -> Var {
         tape.op("given", rows.len(), |_, out| out.copy_from_slice(rows), |_, (), _| ())

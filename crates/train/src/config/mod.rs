@@ -320,6 +320,7 @@ impl Config {
             ("model.metabolism", "\"off\""),
             ("model.features", "\"none\""),
             ("model.merge_networks", "false"),
+            ("model.fanout", "0"),
             ("model.annotations", "[]"),
             ("model.covariates", "[]"),
             ("model.low_rank.covariates", "[]"),

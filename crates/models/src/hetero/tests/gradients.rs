@@ -27,6 +27,22 @@ fn gradients_of_merged_networks_equal_differences_of_the_loss() {
 }
 
 #[test]
+fn gradients_over_sampled_edges_equal_differences_of_the_loss() {
+    use {Aggregation as A, NormKind as N, ScoreCombination as C};
+    for (seed, case) in [
+        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows, (0.0, NoiseKind::Shared)),
+        (A::Mean, N::None, C::Concat, Route::ChangedRows, (0.3, NoiseKind::Shared)),
+        (A::Sum, N::Graph, C::Concat, Route::NodeMask, (0.0, NoiseKind::Shared)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = HeteroOptions { fanout: 1, metabolism: MetabolismSwitch::On, layers: 2, ..small() };
+        check_case(seed as u64, case, options, 14);
+    }
+}
+
+#[test]
 fn gradients_with_the_metabolism_equal_differences_of_the_loss() {
     check(MetabolismSwitch::On, 8);
 }

@@ -70,6 +70,29 @@ proptest! {
 }
 
 #[test]
+fn sampled_edges_apply_in_training_on_both_routes_and_differ_between_steps() {
+    let options = HeteroOptions { fanout: 2, metabolism: MetabolismSwitch::On, ..small() };
+    let mut model: Hetero<f64> = random_model(5, 30, 120, options.clone());
+    let genes = random_sets(5, 30);
+    let sets = GeneSetsRef::new(&OFFSETS, &genes);
+    let predictions = |model: &Hetero<f64>, training: Option<LossPosition>| {
+        let mut tape = Tape::new(model.parameters());
+        let input = Input { training, ..Input::evaluated(sets, &Graphs::None) };
+        let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
+        tape.value(forward.readout.predictions).to_vec()
+    };
+    let trained = predictions(&model, Some(AT));
+    assert_ne!(trained, predictions(&model, Some(LossPosition { step: 8, ..AT })));
+    let whole: Hetero<f64> = random_model(5, 30, 120, HeteroOptions { fanout: 0, ..options.clone() });
+    assert_eq!(predictions(&model, None), predictions(&whole, Some(AT)), "evaluation reads all edges");
+    let large: Hetero<f64> = random_model(5, 30, 120, HeteroOptions { fanout: 200, ..options });
+    assert_close(&[predictions(&large, Some(AT))], &[predictions(&whole, Some(AT))], 1e-12, "all are drawn");
+    let changed = evaluate(&model, sets, &Graphs::None);
+    model.set_route(Route::NodeMask);
+    assert_close(&changed, &evaluate(&model, sets, &Graphs::None), 1e-9, "routes");
+}
+
+#[test]
 fn dropout_applies_in_training_and_differs_between_steps() {
     let options = HeteroOptions { dropout: 0.3, ..small() };
     let model: Hetero<f64> = random_model(5, 30, 40, options.clone());
