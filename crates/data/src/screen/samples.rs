@@ -231,7 +231,9 @@ impl Samples {
     /// Returns the mean score of some rows, weighted by the number of measurements of each.
     pub fn mean_score(&self, rows: &[u32]) -> f64 {
         let mut sum = WeightedMean::default();
-        rows.iter().for_each(|&row| sum.add(self.scores[row as usize], self.duplicates[row as usize]));
+        for &row in rows {
+            sum.add(self.scores[row as usize], self.duplicates[row as usize]);
+        }
         sum.value
     }
 
