@@ -591,7 +591,9 @@ impl<'a> Neighbourhoods<'a> {
         let (is_ours, ours) = self.of_set.entry(own).or_insert_with_key(|own| {
             let mut is_ours = vec![false; cell.genes().len()];
             let all: Vec<u32> = own.iter().flat_map(|&gene| neighbours_in(cell.networks(), gene)).collect();
-            all.iter().for_each(|&gene| is_ours[gene as usize] = true);
+            for &gene in &all {
+                is_ours[gene as usize] = true;
+            }
             let count = distinct(all).len();
             (is_ours, count)
         });

@@ -223,12 +223,16 @@ impl ProfileMeans {
         let mut weights = product(vectors, of_known.transposed());
         for (gene, own) in row_of.iter().enumerate() {
             let row = weights.row_mut(gene);
-            row.iter_mut().for_each(|weight| *weight = weight.max(0.0).powi(POWER));
+            for weight in row.iter_mut() {
+                *weight = weight.max(0.0).powi(POWER);
+            }
             if let Some(own) = *own {
                 row[own] = 0.0;
             }
             let total: f32 = row.iter().sum::<f32>() + PRIOR_WEIGHT.powi(POWER);
-            row.iter_mut().for_each(|weight| *weight /= total);
+            for weight in row.iter_mut() {
+                *weight /= total;
+            }
         }
         let means = product(&weights, &profiles);
         Self { profiles, row_of, weights, means }

@@ -117,7 +117,9 @@ mod tests {
             assert!(sources.len() == 2 && sources[0] < sources[1], "distinct: {sources:?}");
             assert_eq!(sampled.graph.incoming.row(8).count(), 2);
             assert_eq!((sampled.factors[0], sampled.factors[8], sampled.factors[4]), (3.0, 1.0, 1.0));
-            sources.iter().for_each(|&source| seen[source] += sampled.factors[0]);
+            for source in sources {
+                seen[source] += sampled.factors[0];
+            }
         }
         for (source, sum) in seen.iter().enumerate() {
             let expected = if (1..7).contains(&source) { 1.0 } else { 0.0 };

@@ -85,7 +85,9 @@ fn simulate(seed: u64) -> (Truth, Cell, Samples) {
 /// Pairs of the training part are left out; new genes are those that were never measured.
 fn true_pearson(truth: &Truth, solution: &dyn Solution, regime: Regime, train: &Records) -> f64 {
     let mut is_trained = vec![false; ALL_GENES];
-    train.sets.view().genes().iter().for_each(|&gene| is_trained[gene as usize] = true);
+    for &gene in train.sets.view().genes() {
+        is_trained[gene as usize] = true;
+    }
     let measured: std::collections::BTreeSet<&[u32]> = train.sets.view().iter().collect();
     let is_of_population = |gene: usize| is_trained[gene] || gene >= GENES;
     let mut sets = GeneSets::default();

@@ -178,7 +178,9 @@ fn noise_factors(spread: f64, design: &ScreenDesign, gene_count: usize, seed: u6
     let logarithms = design.triples.iter().map(|triple| spread * (sum(triple) + of_record()));
     let mut factors: Vec<f64> = logarithms.map(libm::exp).collect();
     let square = factors.iter().map(|factor| factor * factor).sum::<f64>() / factors.len().max(1) as f64;
-    factors.iter_mut().for_each(|factor| *factor /= square.sqrt());
+    for factor in &mut factors {
+        *factor /= square.sqrt();
+    }
     factors
 }
 
