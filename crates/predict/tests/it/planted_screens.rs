@@ -189,7 +189,6 @@ fn count(seed: u64, scheme: Scheme, options: &StackOptions, counts: &mut [Counts
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the shares are the result of a run with many screens")]
 fn intervals_contain_the_truth_and_the_measurements() {
     let screens = std::env::var("KNOCKOUT_SCREENS").map_or(12, |text| text.parse().unwrap());
     let has_trees = std::env::var("KNOCKOUT_SCREENS_PARTS").is_ok_and(|parts| parts == "all");

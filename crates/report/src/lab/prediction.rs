@@ -479,13 +479,13 @@ fn expected_hits(document: &PredictionDocument) -> Vec<String> {
 
 fn notes(calibration: Option<&Calibration>, opened: &OpenRuns) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(found) = calibration {
-        if let Some(((low, below), (high, above))) = found.groups.first().zip(found.groups.last()) {
-            notes.push(format!(
-                "The tenth of the test part with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
-                 highest tenth (mean {high:.4}) at {above:.4}."
-            ));
-        }
+    if let Some(found) = calibration
+        && let Some(((low, below), (high, above))) = found.groups.first().zip(found.groups.last())
+    {
+        notes.push(format!(
+            "The tenth of the test part with the lowest predictions (mean {low:.4}) was measured at {below:.4} on average, the \
+             highest tenth (mean {high:.4}) at {above:.4}."
+        ));
     }
     notes.extend(opened.dataset.manifest.synthetic.as_ref().map(|known| {
         format!(

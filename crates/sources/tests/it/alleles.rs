@@ -9,6 +9,7 @@ use knockout_sources::import::screens::{
     Alleles, Duplicates, MeasurementCollector, Merged, RowChoice, ScreenCounts, ScreenSink, emap, sga,
 };
 use knockout_sources::import::source::Source;
+use std::fmt::Write as _;
 
 const EMAP: &[u8] = b"gene_a\tallele_a\tgene_b\tallele_b\ts_score\n\
     YAL001C\tTFC3-8\tYAL002W\tDELETION\t-5\n\
@@ -69,7 +70,7 @@ fn agreement(alleles: Alleles) -> (Merged, usize, Vec<(RepeatAlleles, usize, i64
     for gene in 1..13 {
         // Two alleles with opposite effects, the first measured twice.
         for (allele, sign) in [("x-1", 1), ("x-2", -1), ("x-1", 1)] {
-            text += &format!("YAL000W\t{allele}\tYAL{gene:03}W\tDELETION\t{}\n", sign * (gene * 5 % 13));
+            writeln!(text, "YAL000W\t{allele}\tYAL{gene:03}W\tDELETION\t{}", sign * (gene * 5 % 13)).unwrap();
         }
     }
     let mut collector = MeasurementCollector::new(Duplicates::Mean);
