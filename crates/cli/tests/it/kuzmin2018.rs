@@ -41,7 +41,7 @@ fn write_files(folder: &Path) {
     fs::write(folder.join("dango/yeast_string_genes.txt"), genes.join("\n")).unwrap();
     for (step, channel) in ["neighborhood", "fusion", "cooccurence", "database"].iter().enumerate() {
         let mut edges = String::new();
-        for gene in 1..=genes.len() - step - 1 {
+        for gene in 1..genes.len() - step {
             let other = gene + step + 1;
             writeln!(edges, "{gene}\t{other}\t0.500000\n{other}\t{gene}\t0.500000").unwrap();
         }
