@@ -48,6 +48,9 @@ pub struct ModelMetrics {
     pub hits: Option<HitMetrics>,
 }
 
+/// Records below which a regime has no correlations: that of two records is 1 or -1.
+const FEWEST_OF_REGIME: usize = 10;
+
 /// The figures of records of one regime.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RegimeFigures {
@@ -131,6 +134,10 @@ impl<'a> ByRegime<'a> {
             let mut figures = rows_of(&own, &measured, split, part, bootstrap);
             let (profiles, new_genes) = self.profiles(&rows, regime);
             for (row, predictions) in figures.iter_mut().zip(&predictions) {
+                if rows.len() < FEWEST_OF_REGIME {
+                    (row.metrics.pearson, row.metrics.spearman) = (None, None);
+                    (row.low, row.high) = (None, None);
+                }
                 row.hits = Some(HitMetrics::of(predictions, &measured, &profiles, self.cut_offs, bootstrap));
             }
             RegimeFigures { regime, records: rows.len(), new_genes, rows: figures }
