@@ -303,7 +303,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED, with a split that is not the default before the seed. With --ensemble, RUN-SEED]:RUN:_files' \
 '(--resume)--on-residuals-of=[Train on the residuals of this run; its predictions are added when predicting. It must have the same dataset and split]:RUN:_files' \
 '(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
-'(--resume)--ensemble=[Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together]:N:_default' \
+'(--resume --max-time)--ensemble=[Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
 '--split=[Unit that is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
