@@ -75,7 +75,7 @@ def rows_of(run: knockout.Run) -> int:
 def divided(rank: int, data: str, folder: str, port: int) -> None:
     """Trains two epochs, and a third with a model that starts from the checkpoint."""
     torch.set_num_threads(1)
-    # What `torchrun` sets.
+    # The variables that `torchrun` sets.
     ranks = {"RANK": rank, "LOCAL_RANK": rank, "GROUP_RANK": 0, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
     about = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "test"}
     os.environ.update({key: str(value) for key, value in {**ranks, **about}.items()})

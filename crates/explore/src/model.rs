@@ -178,7 +178,7 @@ impl Model {
         self.scorer().is_some_and(|scorer| scorer.threads() == Threads::One)
     }
 
-    /// Returns the measured score of each set of a gene with its row; of sets with several samples the first.
+    /// Returns the rows of each measured set of a gene.
     pub(crate) fn measured(&self, gene: u32) -> HashMap<Box<[u32]>, Vec<u32>> {
         let mut found: HashMap<Box<[u32]>, Vec<u32>> = HashMap::new();
         for &row in self.rows(gene) {

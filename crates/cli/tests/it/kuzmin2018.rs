@@ -14,7 +14,7 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/kuzmi
 /// Writes the files that the recipe names.
 fn write_files(folder: &Path) {
     tutorial::write_screen(folder);
-    // The table has digenic controls, with the neutral marker on either side, and alleles that are no deletions.
+    // The table also has digenic controls, with the neutral marker as query or array, and alleles other than deletions.
     let mut screen = OpenOptions::new().append(true).open(folder.join(tutorial::SCREEN)).unwrap();
     for (query, array) in [
         ("YAL001C+YDL227C_tm900\tyal001c\u{394}+ho\u{394}", "YAL012C_dma1\tyal012c\u{394}\tdigenic"),

@@ -116,7 +116,7 @@ fn true_pearson(truth: &Truth, solution: &dyn Solution, regime: Regime, train: &
     covariance / (predicted * (signal + noise)).sqrt()
 }
 
-/// What was counted over the screens of one regime.
+/// Counts over all screens, for one regime.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     screens: f64,
