@@ -144,31 +144,55 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             let (keys, data) = (resume_keys(args)?, args.data.as_deref());
             return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
-        let Some(members) = args.ensemble else { return start(args, plan(args, 0, &ranks, ui)?, ui) };
-        // Everything that can be refused is refused before the first run trains.
-        let runs = (0..members).map(|member| plan(args, member, &ranks, ui)).collect::<Result<Vec<_>>>()?;
-        let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
-        if !args.resume_or_start
-            && let Some(folder) = folders.iter().find(|folder| folder.exists())
-        {
+        let run = plan(args, &ranks, ui)?;
+        match args.ensemble {
+            None => start(args, run, ui),
+            Some(count) => train_ensemble(args, members(args, run, count)?, ui),
+        }
+    })
+}
+
+/// Returns the runs of an ensemble: a planned run with seeds that count up from its own.
+fn members(args: &TrainArgs, planned: NewRun, count: u64) -> Result<Vec<NewRun>> {
+    let NewRun { dataset, config, context, .. } = planned;
+    let model = config.model.entry();
+    if model.is_solved {
+        let message = format!("{} does not depend on the seed; leave --ensemble out", model.name);
+        return Err(request_error(message));
+    }
+    let member = |number: u64| {
+        let seed = format!("seed={}", config.seed.saturating_add(number));
+        let config = config.with(&[&seed])?;
+        let folder = folder_of(args, &context.dataset_folder, &config);
+        let mut context = context.clone();
+        context.overrides.push(seed);
+        Ok(NewRun { folder, dataset: Arc::clone(&dataset), config, context })
+    };
+    (0..count).map(member).collect()
+}
+
+/// Trains the runs of an ensemble one after the other. A folder that exists is refused before the first of them.
+fn train_ensemble(args: &TrainArgs, runs: Vec<NewRun>, ui: &Ui) -> Result<()> {
+    for NewRun { folder, context, .. } in &runs {
+        if !args.resume_or_start && exists_already(folder, &context.ranks)? {
             let message = format!(
                 "{} exists already; choose another --out, or continue with --resume-or-start",
                 folder.display()
             );
             return Err(request_error(message));
         }
-        for (run, number) in runs.into_iter().zip(1..) {
-            ui.note(&format!("run {number} of {members}: {}", run.folder.display()));
-            start(args, run, &ui.part()).with_context(|| {
-                format!(
-                    "run {number} of {members} (continue all with the same command and --resume-or-start)"
-                )
-            })?;
-        }
-        let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        let next = || format!("next: knockout evaluate {} (each run, and their ensemble)\n", names.join(" "));
-        ui.result(next, &EnsembleDocument { schema: 1, runs: &folders })
-    })
+    }
+    let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
+    for (run, number) in runs.into_iter().zip(1..) {
+        let of_all = format!("run {number} of {}", folders.len());
+        ui.note(&format!("{of_all}: {}", run.folder.display()));
+        start(args, run, &ui.part()).with_context(|| {
+            format!("{of_all} (continue all with the same command and --resume-or-start)")
+        })?;
+    }
+    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let next = || format!("next: knockout evaluate {} (each run, and their ensemble)\n", names.join(" "));
+    ui.result(next, &EnsembleDocument { schema: 1, runs: &folders })
 }
 
 /// Document of `train --ensemble`.
@@ -184,7 +208,7 @@ struct EnsembleDocument<'a> {
 fn start(args: &TrainArgs, run: NewRun, ui: &Ui) -> Result<()> {
     let NewRun { folder, dataset, config, context } = run;
     let ranks = &context.ranks;
-    if args.resume_or_start && exists_already(&folder, ranks)? {
+    if args.resume_or_start && exists_already(&folder.join("manifest.json"), ranks)? {
         let existing = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
         if existing != config.model.name() {
             let message =
@@ -214,9 +238,9 @@ fn note_fitted(config: &Config, ui: &Ui) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is a run in a folder already; the first rank looks, before any of them could make one.
-fn exists_already(folder: &Path, ranks: &Ranks) -> Result<bool> {
-    let mut exists_already = [u8::from(folder.join("manifest.json").exists())];
+/// Returns whether a file or folder exists; the first rank looks, before any of them could make it.
+fn exists_already(path: &Path, ranks: &Ranks) -> Result<bool> {
+    let mut exists_already = [u8::from(path.exists())];
     ranks.broadcast(&mut exists_already)?;
     Ok(exists_already == [1])
 }
@@ -257,8 +281,7 @@ struct NewRun {
     context: RunContext,
 }
 
-/// Plans a run; `member` is its number in an ensemble, which is added to the seed.
-fn plan(args: &TrainArgs, member: u64, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
+fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<NewRun> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let start = args.start.read(args.model, ui)?;
@@ -278,15 +301,7 @@ fn plan(args: &TrainArgs, member: u64, ranks: &Ranks, ui: &Ui) -> Result<NewRun>
     keys.extend(args.overrides.keys.iter().cloned());
     keys.extend(args.ranks.shards_key(&model, &keys, ui));
     trackers::check(&keys, dir, model.name, args.out.as_deref())?;
-    let mut config = configure(&model, &dataset, &keys)?;
-    if args.ensemble.is_some() {
-        if model.is_solved {
-            let message = format!("{} does not depend on the seed; leave --ensemble out", model.name);
-            return Err(request_error(message));
-        }
-        keys.push(format!("seed={}", config.seed.saturating_add(member)));
-        config = configure(&model, &dataset, &keys)?;
-    }
+    let config = configure(&model, &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     let uses: BTreeSet<String> = config.model.prior_knowledge(&dataset.cell).into_iter().collect();
     if !uses.is_empty() {
@@ -295,18 +310,7 @@ fn plan(args: &TrainArgs, member: u64, ranks: &Ranks, ui: &Ui) -> Result<NewRun>
     for key in &keys {
         ui.detail(&format!("  set {key}"));
     }
-    let out = args.out.clone().map(|out| match (args.ensemble, out.file_name()) {
-        (Some(_), Some(name)) => out.with_file_name(format!("{}-{}", name.to_string_lossy(), config.seed)),
-        _ => out,
-    });
-    let folder = out.unwrap_or_else(|| {
-        let suffix = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
-            (false, _) => "-residuals",
-            (_, false) => "-with",
-            _ => "",
-        };
-        default_folder(&format!("{}{suffix}", config.model.name()), dir, &config.split, config.seed)
-    });
+    let folder = folder_of(args, dir, &config);
     let context = RunContext {
         dataset_folder: dir.to_owned(),
         overrides: keys,
@@ -316,6 +320,22 @@ fn plan(args: &TrainArgs, member: u64, ranks: &Ranks, ui: &Ui) -> Result<NewRun>
         adopted: None,
     };
     Ok(NewRun { folder, dataset, config, context })
+}
+
+/// Returns the folder of a new run; that of a run of an ensemble ends with its seed.
+fn folder_of(args: &TrainArgs, dir: &Path, config: &Config) -> PathBuf {
+    let out = args.out.clone().map(|out| match (args.ensemble, out.file_name()) {
+        (Some(_), Some(name)) => out.with_file_name(format!("{}-{}", name.to_string_lossy(), config.seed)),
+        _ => out,
+    });
+    out.unwrap_or_else(|| {
+        let suffix = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
+            (false, _) => "-residuals",
+            (_, false) => "-with",
+            _ => "",
+        };
+        default_folder(&format!("{}{suffix}", config.model.name()), dir, &config.split, config.seed)
+    })
 }
 
 /// Other runs that the run builds on.
