@@ -31,10 +31,10 @@ impl AlleleTable {
     /// Creates a table; rejects an allele that occurs twice.
     pub fn new(alleles: Vec<Allele>) -> Result<Self> {
         let mut known = BTreeSet::new();
-        for Allele { gene, kind, name } in &alleles {
-            let lower = name.as_deref().map(str::to_ascii_lowercase);
-            if !known.insert((gene, kind, lower)) {
-                let name = name.as_deref().unwrap_or(kind);
+        for allele in &alleles {
+            let lower = allele.name.as_deref().map(str::to_ascii_lowercase);
+            if !known.insert((allele.gene, &allele.kind, lower)) {
+                let (name, gene) = (allele.label(), allele.gene);
                 return Err(Error::damage(format!("allele {name:?} of gene {gene} is listed twice")));
             }
         }

@@ -27,6 +27,11 @@ pub enum PerturbationKind {
 }
 
 impl PerturbationKind {
+    /// Returns whether all alleles of a gene with this kind count as one, whatever their names.
+    fn has_one_allele(self) -> bool {
+        matches!(self, Self::Deletion | Self::Damp)
+    }
+
     /// The word in the `kind` column.
     pub fn name(self) -> &'static str {
         match self {
@@ -62,16 +67,13 @@ impl<'a> Allele<'a> {
     ///
     /// Deletions of a gene are the same allele whatever their names, and so are those of reduced abundance.
     pub(crate) fn distinct_name(self) -> &'a str {
-        match self.kind {
-            PerturbationKind::Deletion | PerturbationKind::Damp => "",
-            _ => self.name,
-        }
+        if self.kind.has_one_allele() { "" } else { self.name }
     }
 
     /// Feeds a hasher so that equal alleles hash alike; `None` where the allele is not known.
     fn hash_to(self, hasher: &mut impl Hasher) -> Option<()> {
         let name = self.distinct_name();
-        if name.is_empty() && !matches!(self.kind, PerturbationKind::Deletion | PerturbationKind::Damp) {
+        if name.is_empty() && !self.kind.has_one_allele() {
             return None;
         }
         hasher.write(self.kind.name().as_bytes());
@@ -136,7 +138,7 @@ impl<'p> Perturbation<'p> {
     pub(crate) fn stated(self, gene_count: usize) -> SmallVec<[Allele<'p>; 4]> {
         let alleles: SmallVec<[Allele<'p>; 4]> = (0..gene_count).map(|index| self.allele(index)).collect();
         let states_no_more = |allele: &Allele<'_>| match allele.kind {
-            PerturbationKind::Deletion | PerturbationKind::Damp => allele.kind.name() == self.kind(),
+            kind if kind.has_one_allele() => kind.name() == self.kind(),
             PerturbationKind::Unspecified => allele.name.is_empty(),
             _ => false,
         };
