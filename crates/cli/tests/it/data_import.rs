@@ -146,6 +146,49 @@ fn repeated_measurements_give_a_ceiling() {
 }
 
 #[test]
+fn standard_errors_give_a_ceiling() {
+    let home = Home::empty();
+    let mut text = "gene_a\tgene_b\tscore\tse\n".to_owned();
+    let (mut scores, mut squared_errors) = (Vec::new(), 0.0);
+    for a in 0..40 {
+        for b in 0..a {
+            let score = f64::from((a * 7919 + b * 104_729 + a * b * 31) % 1009) / 1009.0;
+            let error = if (a + b) % 2 == 0 { 0.2 } else { 0.0 };
+            writeln!(text, "KIN{a}\tKIN{b}\t{score:.6}\t{error}").unwrap();
+            scores.push(score);
+            squared_errors += error * error;
+        }
+    }
+    home.write("k562.tsv", &text);
+    home.ok("-q data import k562 --screen k562.tsv,standard-error=se");
+    let shown = home.json("--json data show k562");
+    let ceiling = &shown["ceiling"];
+    assert_eq!((ceiling["basis"].as_str(), ceiling["sets"].as_u64()), (Some("standard-errors"), Some(780)));
+    let figure = |name: &str| ceiling[name].as_f64().unwrap();
+    let mean = scores.iter().sum::<f64>() / 780.0;
+    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+    assert!((figure("repeat_pearson") - (1.0 - squared_errors / squares)).abs() < 1e-5, "{ceiling}");
+    assert!(
+        figure("low") < figure("repeat_pearson") && figure("repeat_pearson") < figure("high"),
+        "{ceiling}"
+    );
+    assert!((figure("model_pearson").powi(2) - figure("repeat_pearson")).abs() < 1e-9, "{ceiling}");
+    home.ok("data show k562")
+        .prints(&["ceiling: measuring again gives Pearson 0.7", "from the standard errors of 780 scores"]);
+    home.ok("data verify k562");
+
+    home.write("bad.tsv", &text.replacen("\t0.2\n", "\t-0.2\n", 1));
+    home.fails(
+        "data import bad --screen bad.tsv,standard-error=se",
+        3,
+        &["bad.tsv", "se", "-0.2", "not below 0"],
+    );
+    home.fails("data import bad --screen k562.tsv,standard-error=sem", 3, &["k562.tsv", "sem"]);
+    home.ok("-q data import without --screen k562.tsv");
+    assert!(home.json("--json data show without")["ceiling"].is_null());
+}
+
+#[test]
 fn a_screen_alone_is_enough_for_models_without_networks() {
     let home = screen_alone();
     home.ok("-q train k562 --out stack");

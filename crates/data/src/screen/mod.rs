@@ -10,6 +10,7 @@ mod regime;
 mod repeats;
 mod samples;
 mod split;
+mod standard_errors;
 mod summary;
 
 pub use alleles::{Allele, AlleleTable};
@@ -18,9 +19,10 @@ pub use dataset::{
 };
 pub use labels::LabelStats;
 pub use regime::Regime;
-pub use repeats::{Bounds, Ceiling, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Repeats};
+pub use repeats::{Bounds, Ceiling, CeilingBasis, FEWEST_REPEATS, NoCeiling, RepeatAlleles, Repeats};
 pub use samples::{Sample, Samples, SamplesBuilder, WeightedMean};
 pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};
+pub use standard_errors::{ScoreError, StandardErrors};
 pub use summary::{
     AlleleSummary, AnnotationSummary, DatasetSummary, FeatureSummary, Histogram, MetabolismSummary,
     NetworkSummary, Quartiles, SamplesSummary, ScoreSummary, SplitSummary,

@@ -1,5 +1,6 @@
 //! Agreement of measurements of the same gene sets, and the accuracy that it allows.
 
+use super::standard_errors::StandardErrors;
 use serde::{Deserialize, Serialize};
 
 /// Whether two measurements of the same genes are of the same alleles.
@@ -60,16 +61,28 @@ pub struct Bounds {
     pub no_ceiling: Option<NoCeiling>,
 }
 
+/// What a ceiling is estimated from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CeilingBasis {
+    /// Gene sets that were measured twice.
+    Repeats,
+    /// Standard errors that a source states.
+    StandardErrors,
+}
+
 /// Agreement of repeated measurements of the same alleles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceiling {
     /// Correlation of a measurement with its repetition: what measuring again would predict.
     pub repeat_pearson: f64,
-    /// Lower end of its 95 % interval (Fisher's).
+    /// Lower end of its 95 % interval: Fisher's for repeats, by a jackknife over genes for standard errors.
     pub low: f64,
     /// Upper end of its 95 % interval.
     pub high: f64,
-    /// Gene sets that were measured twice.
+    /// What it is estimated from.
+    pub basis: CeilingBasis,
+    /// Gene sets that were measured twice, or samples with a standard error.
     pub sets: usize,
     /// Correlation of a model without any error, if both measurements err alike and independently: the root.
     pub model_pearson: f64,
@@ -111,10 +124,26 @@ impl Ceiling {
             repeat_pearson: pearson,
             low: (middle - reach).tanh(),
             high: (middle + reach).tanh(),
+            basis: CeilingBasis::Repeats,
             sets,
             model_pearson: pearson.max(0.0).sqrt(),
             alleles,
         })
+    }
+
+    /// Returns the ceiling that standard errors allow.
+    pub fn of_errors(errors: StandardErrors) -> Self {
+        let StandardErrors { samples, reliability, low, high } = errors;
+        Self {
+            repeat_pearson: reliability,
+            low,
+            high,
+            basis: CeilingBasis::StandardErrors,
+            sets: samples,
+            model_pearson: reliability.sqrt(),
+            // An error is that of one strain.
+            alleles: RepeatAlleles::Same,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::page::{Bar, BarSegment, Chart, Column, Scatter, Series, TableCell, colour};
 use crate::units::{count, figure};
-use knockout_data::screen::{Bounds, Ceiling, NoCeiling, RepeatAlleles};
+use knockout_data::screen::{Bounds, Ceiling, CeilingBasis, NoCeiling, RepeatAlleles};
 use knockout_predict::Calibration;
 use knockout_train::metrics::Metrics;
 use std::collections::BTreeSet;
@@ -103,15 +103,21 @@ pub fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
 
 /// States the ceiling of a screen, or why it has none.
 pub(super) fn ceiling_sentence(bounds: &Bounds) -> Option<String> {
-    if let Some(Ceiling { repeat_pearson, low, high, sets, model_pearson, alleles }) = &bounds.ceiling {
-        let unstated = match alleles {
-            RepeatAlleles::Unstated => "; the alleles are not stated and some may differ",
-            _ => "",
+    if let Some(Ceiling { repeat_pearson, low, high, basis, sets, model_pearson, alleles }) = &bounds.ceiling
+    {
+        let sets = count(*sets);
+        let origin = match (basis, alleles) {
+            (CeilingBasis::Repeats, RepeatAlleles::Unstated) => {
+                format!("{sets} gene sets measured twice; the alleles are not stated and some may differ")
+            }
+            (CeilingBasis::Repeats, _) => format!("{sets} gene sets measured twice"),
+            (CeilingBasis::StandardErrors, _) => {
+                format!("from the standard errors of {sets} scores, without differences between experiments")
+            }
         };
         return Some(format!(
-            "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({} gene sets measured \
-             twice{unstated}); a model without error would have about {model_pearson:.4}",
-            count(*sets)
+            "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({origin}); a model \
+             without error would have about {model_pearson:.4}"
         ));
     }
     let reason = match bounds.no_ceiling? {

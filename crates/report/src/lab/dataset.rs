@@ -149,7 +149,8 @@ fn attainable(summary: &DatasetSummary) -> Option<String> {
 /// Returns how reproducible the scores are, a row for every two sources and for each that measured again.
 fn repeats(summary: &DatasetSummary) -> Option<Section> {
     if summary.repeats.is_empty() {
-        return None;
+        summary.bounds.ceiling?;
+        return ceiling_sentence(&summary.bounds).map(|sentence| Section::new("ceiling", sentence));
     }
     let columns = [
         Column::text("measured by"),

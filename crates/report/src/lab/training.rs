@@ -6,7 +6,7 @@ use crate::units::{count, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::{Dataset, Manifest, Part, Regime, Split};
+use knockout_data::screen::{CeilingBasis, Dataset, Manifest, Part, Regime, Split};
 use knockout_models::Model;
 use knockout_predict::ValidationPredictions;
 use knockout_predict::baseline::Baseline;
@@ -343,7 +343,11 @@ fn simple_answers(choices: &[Choice]) -> Vec<String> {
 /// Returns how well repeated measurements agree, where the screen has some.
 fn repeats_fact(manifest: &Manifest) -> Option<Fact> {
     let ceiling = manifest.bounds().ceiling?;
-    let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, count(ceiling.sets));
+    let sets = match ceiling.basis {
+        CeilingBasis::Repeats => "sets",
+        CeilingBasis::StandardErrors => "standard errors",
+    };
+    let value = format!("{:.4} ({} {sets})", ceiling.repeat_pearson, count(ceiling.sets));
     Some(Fact::new("Pearson of measuring again", value))
 }
 

@@ -76,6 +76,7 @@ pub fn synthesise(
                 variance: scores.variance,
             }),
             repeats: Vec::new(),
+            standard_errors: None,
             samples_of_several_alleles: 0,
             from_interactions: None,
             checksums: BTreeMap::new(),

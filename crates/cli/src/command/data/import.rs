@@ -51,9 +51,10 @@ use std::path::PathBuf;
   --screen      kuzmin2018:FILE, kuzmin2020:FILE  text or xlsx; orders=2+3
                 costanzo2016:FILE  SGA tables
                 emap:FILE     gene_a, allele_a, gene_b, allele_b, s_score
-                table:FILE    genes=COLUMN+COLUMN, score=COLUMN, query=1, p-value=, fitness=,
-                              fitness-sd=, kind=, kind-column=, allele-columns=COLUMN+COLUMN,
-                              decimal=comma|point, sheet=, where.COLUMN=VALUE
+                table:FILE    genes=COLUMN+COLUMN, score=COLUMN, standard-error=, query=1,
+                              p-value=, fitness=, fitness-sd=, kind=, kind-column=,
+                              allele-columns=COLUMN+COLUMN, decimal=comma|point, sheet=,
+                              where.COLUMN=VALUE
                 matrix:FILE   a gene in each row and column; shape=symmetric|query-rows|query-columns,
                               kind=, decimal=, separator=, sheet=
                 torchcell:DIR the Python system's LMDB; splits=FILE+FILE

@@ -1,6 +1,7 @@
 //! `dataset.toml`: the description of a dataset.
 
 use crate::screen::repeats::{Bounds, Ceiling, Repeats};
+use crate::screen::standard_errors::StandardErrors;
 use knockout_base::error::{Error, Result};
 use knockout_base::text;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub struct Manifest {
     /// How well repeated measurements agree, where the sources had some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Repeats>,
+    /// What the standard errors of the scores leave of their variance, where a source states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_errors: Option<StandardErrors>,
     /// Samples whose score is a mean over different alleles of the same genes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples_of_several_alleles: usize,
@@ -121,7 +125,8 @@ impl Manifest {
 
     /// Returns the bounds of the accuracy of any model on the screen.
     pub fn bounds(&self) -> Bounds {
-        let ceiling = Ceiling::of(&self.repeats);
+        let ceiling = Ceiling::of(&self.repeats)
+            .or_else(|reason| self.standard_errors.map(Ceiling::of_errors).ok_or(reason));
         Bounds {
             attainable_pearson: self.synthetic.as_ref().map(|known| known.attainable_pearson),
             ceiling: ceiling.ok(),

@@ -79,6 +79,7 @@ pub(crate) fn dataset() -> Dataset {
             networks: Vec::new(),
             synthetic: None,
             repeats: Vec::new(),
+            standard_errors: None,
             samples_of_several_alleles: 0,
             from_interactions: None,
             checksums: BTreeMap::new(),

@@ -29,6 +29,7 @@ impl ExperimentRecord {
     pub(super) fn numbers(&self) -> Numbers {
         Numbers {
             score: self.score,
+            standard_error: None,
             p_value: self.p_value,
             fitness: self.fitness,
             fitness_sd: self.fitness_sd,

@@ -494,6 +494,9 @@ pub enum ScreenSource {
         /// Column of the score; `score` by default.
         #[serde(default = "score")]
         score: String,
+        /// Column of the score's standard error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standard_error: Option<String>,
         /// Column of the p-value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         p_value: Option<String>,

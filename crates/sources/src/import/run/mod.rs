@@ -101,6 +101,7 @@ impl<'a> Importer<'a> {
         self.report.samples.conflicting_queries = collector.conflicting_queries();
         let repeats = collector.repeats();
         self.report.samples.repeats.clone_from(&repeats);
+        let standard_errors = collector.standard_errors();
         let samples = collector.finish(genes.len())?;
         describe(&samples, &mut self.report.samples);
         let splits = self.splits(&records, samples.len())?;
@@ -124,6 +125,7 @@ impl<'a> Importer<'a> {
             networks: Vec::new(),
             synthetic: None,
             repeats,
+            standard_errors,
             samples_of_several_alleles,
             from_interactions,
             checksums: BTreeMap::new(),

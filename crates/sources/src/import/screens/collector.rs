@@ -8,7 +8,9 @@ use crate::import::strain::{Allele, AlleleKey, PerturbationKind};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;
-use knockout_data::screen::{AlleleTable, Repeats, Sample, Samples, SamplesBuilder};
+use knockout_data::screen::{
+    AlleleTable, Repeats, Sample, Samples, SamplesBuilder, ScoreError, StandardErrors,
+};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +44,8 @@ pub(crate) struct Measurement<'m> {
     pub apart: &'m [Allele<'m>],
     /// The interaction score.
     pub score: f64,
+    /// Its standard error, where known.
+    pub standard_error: Option<f64>,
     /// Its p-value, where known.
     pub p_value: Option<f64>,
     /// Fitness, where known.
@@ -138,6 +142,8 @@ struct SampleGroup {
     score: Mean,
     /// Sum of squared distances from the mean.
     squares: f64,
+    /// Of the squared standard errors.
+    error_variance: Mean,
     p_value: f64,
     fitness: Mean,
     /// Of the squares: the merged deviation is their root mean.
@@ -157,6 +163,18 @@ struct SampleGroup {
 }
 
 impl SampleGroup {
+    fn add_deviations(&mut self, measured: &Measurement<'_>) {
+        self.error_variance.add(measured.standard_error.map(|error| error * error));
+        self.fitness.add(measured.fitness);
+        self.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
+    }
+
+    /// Returns the squared standard error of the mean score, where every measurement has one.
+    fn squared_error(&self) -> Option<f64> {
+        let is_known = self.error_variance.count == self.score.count;
+        is_known.then(|| self.error_variance.value / f64::from(self.score.count))
+    }
+
     /// Returns the first measurement, before others are merged.
     fn measurement(&self, row: u32) -> Repeated {
         Repeated { row, source: self.source, alleles: self.alleles, score: self.score.value }
@@ -273,6 +291,7 @@ impl MeasurementCollector {
             source: source_code,
             score: Mean { value: measured.score, count: 1 },
             squares: 0.0,
+            error_variance: Mean::default(),
             p_value: measured.p_value.unwrap_or(f64::NAN),
             fitness: Mean::default(),
             fitness_variance: Mean::default(),
@@ -284,8 +303,7 @@ impl MeasurementCollector {
             is_repeated: false,
             has_other_alleles: false,
         };
-        group.fitness.add(measured.fitness);
-        group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
+        group.add_deviations(measured);
         self.groups.push(group);
         let (groups, hasher) = (&self.groups, &self.hasher);
         if first.is_none() {
@@ -338,8 +356,7 @@ impl MeasurementCollector {
         let before = measured.score - group.score.value;
         group.score.add(Some(measured.score));
         group.squares += before * (measured.score - group.score.value);
-        group.fitness.add(measured.fitness);
-        group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
+        group.add_deviations(measured);
         if !self.sources[usize::from(group.source)].contains(source) {
             let mut all = self.sources[usize::from(group.source)].clone();
             all.insert(source.to_owned());
@@ -380,6 +397,18 @@ impl MeasurementCollector {
         let names: Vec<&str> =
             self.sources.iter().map(|names| names.first().map_or("", String::as_str)).collect();
         repeats_of(&self.repeated, &alike, &single, &names)
+    }
+
+    /// Returns the share of the scores' variance that their standard errors leave, where enough samples have one.
+    pub(crate) fn standard_errors(&self) -> Option<StandardErrors> {
+        let errors = self.groups.iter().filter_map(|group| {
+            Some(ScoreError {
+                genes: &group.genes,
+                score: group.score.value,
+                squared: group.squared_error()?,
+            })
+        });
+        StandardErrors::of(errors)
     }
 
     /// The samples, in the order in which their genes, kind and alleles first appeared.
@@ -439,6 +468,7 @@ mod tests {
         alleles: None,
         apart: &[],
         score: -0.1,
+        standard_error: None,
         p_value: Some(0.5),
         fitness: Some(0.8),
         fitness_sd: Some(0.03),

@@ -41,7 +41,13 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Scre
     else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    let numbers = NumberColumns {
+        score,
+        standard_error: None,
+        p_value: rest[0],
+        fitness: rest[1],
+        fitness_sd: rest[2],
+    };
     while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
         let read = (|| {
@@ -102,7 +108,13 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Sc
     else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    let numbers = NumberColumns {
+        score,
+        standard_error: None,
+        p_value: rest[0],
+        fitness: rest[1],
+        fitness_sd: rest[2],
+    };
     while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
         let read = (|| {

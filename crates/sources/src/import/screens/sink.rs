@@ -43,6 +43,8 @@ pub struct ScreenCounts {
 pub struct Numbers {
     /// The score; a row without one is left out.
     pub score: Option<f64>,
+    /// Its standard error.
+    pub standard_error: Option<f64>,
     /// Its p-value.
     pub p_value: Option<f64>,
     /// Fitness of the combined mutant.
@@ -58,6 +60,8 @@ pub struct Numbers {
 pub(crate) struct NumberColumns {
     /// Column of the score.
     pub score: usize,
+    /// Column of its standard error.
+    pub standard_error: Option<usize>,
     /// Column of its p-value.
     pub p_value: Option<usize>,
     /// Column of the fitness of the combined mutant.
@@ -66,14 +70,18 @@ pub(crate) struct NumberColumns {
     pub fitness_sd: Option<usize>,
 }
 
+/// What a cell of a deviation must hold.
+const NOT_NEGATIVE: &str = "a standard deviation, a number not below 0";
+
 impl NumberColumns {
     /// Reads the numbers of a row. Rejects texts that are not numbers, and numbers out of range.
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, Error> {
         let numbers = Numbers {
             score: row.number(self.score, "a score, a finite number")?,
+            standard_error: row.maybe_number(self.standard_error, NOT_NEGATIVE)?,
             p_value: row.maybe_number(self.p_value, "a p-value from 0 to 1")?,
             fitness: row.maybe_number(self.fitness, "a fitness, a finite number")?,
-            fitness_sd: row.maybe_number(self.fitness_sd, "a standard deviation, a number not below 0")?,
+            fitness_sd: row.maybe_number(self.fitness_sd, NOT_NEGATIVE)?,
             replicates: None,
         };
         if let (Some(column), Some(p)) = (self.p_value, numbers.p_value)
@@ -81,10 +89,14 @@ impl NumberColumns {
         {
             return Err(row.bad(column, "a p-value from 0 to 1"));
         }
-        if let (Some(column), Some(sd)) = (self.fitness_sd, numbers.fitness_sd)
-            && sd < 0.0
-        {
-            return Err(row.bad(column, "a standard deviation, a number not below 0"));
+        let deviations =
+            [(self.standard_error, numbers.standard_error), (self.fitness_sd, numbers.fitness_sd)];
+        for (column, deviation) in deviations {
+            if let (Some(column), Some(deviation)) = (column, deviation)
+                && deviation < 0.0
+            {
+                return Err(row.bad(column, NOT_NEGATIVE));
+            }
         }
         Ok(numbers)
     }
@@ -272,6 +284,7 @@ impl<'s> ScreenSink<'s> {
             alleles: perturbation.key(&genes),
             apart: if self.choice.alleles == Alleles::Merge { &[] } else { &apart[..] },
             score,
+            standard_error: numbers.standard_error,
             p_value: numbers.p_value,
             fitness: numbers.fitness,
             fitness_sd: numbers.fitness_sd,

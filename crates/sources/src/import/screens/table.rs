@@ -22,6 +22,8 @@ pub struct ScoreTableOptions<'o> {
     pub query: usize,
     /// Column of the score.
     pub score: &'o str,
+    /// Column of the score's standard error.
+    pub standard_error: Option<&'o str>,
     /// Column of the p-value.
     pub p_value: Option<&'o str>,
     /// Column of the fitness.
@@ -79,6 +81,7 @@ pub fn read(
     }
     let mut columns = vec![
         ColumnNames::required([options.score]),
+        maybe(options.standard_error),
         maybe(options.p_value),
         maybe(options.fitness),
         maybe(options.fitness_sd),
@@ -101,14 +104,20 @@ pub fn read(
     let Some(score) = found[0] else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
-    let (genes, rest) = found[5..].split_at(column_count);
+    let numbers = NumberColumns {
+        score,
+        standard_error: found[1],
+        p_value: found[2],
+        fitness: found[3],
+        fitness_sd: found[4],
+    };
+    let (genes, rest) = found[6..].split_at(column_count);
     let (alleles, filter) = rest.split_at(options.alleles.len());
     let genes: Vec<usize> = genes.iter().flatten().copied().collect();
     let columns = RowColumns {
         options,
         numbers,
-        kind: found[4],
+        kind: found[5],
         alleles: alleles.iter().flatten().copied().collect(),
         filter: filter.iter().flatten().copied().zip(options.filter.values()).collect(),
         is_usual: usual,
