@@ -68,11 +68,14 @@ pub(crate) fn detailed(analysis: &Analysis) -> Vec<&FileFindings> {
         }
         is_new
     };
-    let (named, others): (Vec<_>, Vec<_>) = analysis.ranks.iter().partition(|file| is_named(file));
-    let others = others.into_iter().filter(|file| is_first(file));
-    let mut shown: Vec<&FileFindings> = named.into_iter().chain(others).take(MOST_APART).collect();
-    shown.sort_by_key(|file| analysis.ranks.iter().position(|rank| std::ptr::eq(rank, *file)));
-    shown
+    let mut places = MOST_APART.saturating_sub(analysis.ranks.iter().filter(|file| is_named(file)).count());
+    let is_shown = |file: &&FileFindings| {
+        let is_first = is_first(file) && places > 0;
+        let is_named = is_named(file);
+        places -= usize::from(is_first && !is_named);
+        is_first || is_named
+    };
+    analysis.ranks.iter().filter(is_shown).collect()
 }
 
 /// Adds to a note which ranks are shown, where some are not.

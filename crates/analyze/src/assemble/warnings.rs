@@ -1,7 +1,6 @@
 //! The warnings about one file.
 
 use crate::attribute::FileSums;
-use crate::attribute::lane::LaneResult;
 use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
 use crate::findings::{FileFindings, StepFindings};
 use knockout_trace::{CONVERTED, Document};
@@ -31,10 +30,12 @@ pub(crate) fn of_file(file: &FileSums<'_>, findings: &FileFindings) -> Vec<Trace
     out
 }
 
-/// Counts the lanes with too many operators for a backward pass by module; none where there are no modules.
+/// Counts the lanes with too many operators for a backward pass by module. Returns 0 for a trace without modules.
 fn lanes_without_backward(file: &FileSums<'_>, findings: &FileFindings) -> u64 {
-    let is_left_out = |lane: &&LaneResult| !findings.module_tree.is_empty() && lane.autograd.is_left_out();
-    file.lanes.iter().filter(is_left_out).count() as u64
+    if findings.module_tree.is_empty() {
+        return 0;
+    }
+    file.lanes.iter().filter(|lane| lane.autograd.is_left_out()).count() as u64
 }
 
 /// Returns the time of a step's operators outside any phase.
