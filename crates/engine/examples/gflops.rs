@@ -1,4 +1,4 @@
-//! How much of one core's multipliers blocks, pairs and attention use: `cargo run --release -p knockout-kernel --example gflops -- [runs] [rows]`.
+//! How much of one core's multipliers blocks, pairs and attention use: `cargo run --release -p knockout-engine --example gflops -- [runs] [rows]`.
 //!
 //! Times are CPU time of the one thread that works, the least of several runs, so that other programs disturb little. Only the
 //! floating-point operations of the matrix products are counted, as few as the algebra leaves; activations, norms and softmax are overhead.
@@ -7,8 +7,8 @@
 
 use knockout_base::random::Rng;
 use knockout_engine::kernel::{
-    Activation, Affine, Attended, Block, Isa, NormScale, Pairwise, PairwiseOutput, SelfAttention, SharedRows,
-    worker_pool,
+    Activation, Affine, Attended, Block, NormScale, Pairwise, PairwiseOutput, SelfAttention, SharedRows,
+    peak_flop_per_s, worker_pool,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -32,58 +32,6 @@ fn least(runs: usize, mut work: impl FnMut()) -> f64 {
     (0..runs).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Twelve sums of eight values that wait for nothing but the multipliers.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn multiply_add_avx2(rounds: usize) -> f32 {
-    let mut sums = [[0.0f32; 8]; 12];
-    let (a, b) = (std::hint::black_box([0.999f32; 8]), std::hint::black_box([0.5f32; 8]));
-    for _ in 0..rounds {
-        for sum in &mut sums {
-            for lane in 0..8 {
-                sum[lane] = sum[lane].mul_add(a[lane], b[lane]);
-            }
-        }
-    }
-    sums.as_flattened().iter().sum()
-}
-
-/// The same of sixteen values, which the compiler would not keep in registers by itself.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn multiply_add_avx512(rounds: usize) -> f32 {
-    use std::arch::x86_64::{_mm512_fmadd_ps, _mm512_reduce_add_ps, _mm512_set1_ps, _mm512_setzero_ps};
-    let mut sums = [_mm512_setzero_ps(); 12];
-    let (a, b) = (_mm512_set1_ps(std::hint::black_box(0.999)), _mm512_set1_ps(std::hint::black_box(0.5)));
-    for _ in 0..rounds {
-        for sum in &mut sums {
-            *sum = _mm512_fmadd_ps(*sum, a, b);
-        }
-    }
-    sums.iter().map(|&sum| _mm512_reduce_add_ps(sum)).sum()
-}
-
-/// What the multipliers could do, where that can be told.
-#[expect(unsafe_code, reason = "calls a version compiled for instructions that were detected")]
-fn peak() -> Option<f64> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        const ROUNDS: usize = 2_000_000;
-        let (lanes, work): (usize, unsafe fn(usize) -> f32) = match Isa::current() {
-            Isa::Avx512 => (16, multiply_add_avx512),
-            Isa::Avx2 => (8, multiply_add_avx2),
-            Isa::Portable => return None,
-        };
-        let time = least(20, || {
-            // SAFETY: an `Isa` other than `Portable` is only current where the processor has it.
-            std::hint::black_box(unsafe { work(ROUNDS) });
-        });
-        Some((ROUNDS * 12 * lanes * 2) as f64 / time)
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    None
-}
-
 fn report(name: &str, rows: usize, flops_per_row: usize, time: f64, peak: Option<f64>) {
     let rate = (rows * flops_per_row) as f64 / time;
     let share =
@@ -104,7 +52,7 @@ fn run() {
     let mut normal = |count: usize, scale: f64| -> Vec<f32> {
         (0..count).map(|_| (rng.normal() * scale) as f32).collect()
     };
-    let peak = peak();
+    let peak = peak_flop_per_s();
     if let Some(peak) = peak {
         println!("{:18} {:6.1} GFLOP/s", "multipliers alone", peak * 1e-9);
     }

@@ -27,6 +27,7 @@
 mod buffer;
 mod dense;
 mod elementwise;
+mod flops;
 mod real;
 mod reference;
 mod scalar;
@@ -44,8 +45,9 @@ pub use dense::{
     SourceTile, reduce_in_order,
 };
 pub use elementwise::{Activation, DropoutMask};
+pub use flops::counted_flop;
 pub use real::Real;
 pub use scalar::Scalar;
-pub use simd::{Isa, PackedBlock, PackedPairwise};
+pub use simd::{Isa, PackedBlock, PackedPairwise, peak_flop_per_s};
 pub use sparse::{Csr, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, StoreMode};
 pub use workers::worker_pool;

@@ -9,6 +9,7 @@
 //! Mean and output layer commute, both being linear: the tokens are averaged first and one row goes through the layer.
 
 use super::block::{TILE_ROWS, reduce_in_order, rows_per_group, zeros};
+use crate::kernel::flops;
 use crate::kernel::slices::{add_scaled, dot, softmax};
 use crate::kernel::{Activation, Affine, Block, Buffer, Scalar};
 use rayon::prelude::*;
@@ -149,6 +150,8 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
             out
         };
         let (query, key, value) = (linear(0), linear(1), linear(2));
+        // Scores, and the values that their weights sum.
+        flops::count(2 * 2 * count * graphs * row);
         let mut weights = vec![T::ZERO; count * self.heads * graphs * graphs];
         let mut mixed = vec![T::ZERO; count * width];
         let (scale, share) = (self.scale(), T::of(1.0 / graphs as f64));
@@ -193,6 +196,8 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         );
         let [mut d_query, mut d_key, mut d_value] = [(); 3].map(|()| vec![T::ZERO; saved.tokens.len()]);
         let (scale, share) = (self.scale(), T::of(1.0 / graphs as f64));
+        // The gradients of weights, values, queries and keys.
+        flops::count(4 * 2 * graphs * saved.tokens.len());
         let mut d_weights = vec![T::ZERO; graphs];
         let head_weights = saved.weights.chunks_exact(self.heads * graphs * graphs);
         for (at, (weights, d_mixed)) in head_weights.zip(d_mixed.chunks_exact(width)).enumerate() {

@@ -12,6 +12,7 @@ use super::math::exp2_clamped;
 use super::microkernel::{RowTails, add_outer, add_products};
 use super::{scratch, stride};
 use crate::kernel::dense::{Head, HeadUpstream, largest_norm, rows_of};
+use crate::kernel::flops;
 use std::f32::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
@@ -27,6 +28,9 @@ const REACH: f32 = 56.0;
 /// See [`crate::kernel::Scalar::attend`].
 pub(crate) fn attend(isa: Isa, head: &Head<'_, f32>, key_norm: f32, out: &mut [f32], log_sum: &mut [f32]) {
     let (width, count) = (head.width, log_sum.len());
+    let keys = head.key.len() / width;
+    // Scores, and the values that their weights sum.
+    flops::count(2 * 2 * count * keys * width);
     let lanes = stride(isa, count);
     let factor = head.scale * LOG2_E;
     let mut query = scratch(width * lanes);
@@ -38,6 +42,7 @@ pub(crate) fn attend(isa: Isa, head: &Head<'_, f32>, key_norm: f32, out: &mut [f
     let panel = isa.panel_width();
     // No product of two rows is larger than that of their norms.
     if largest_norm(head.query, width) * key_norm * factor > REACH {
+        flops::count_product(count, width, keys);
         for (query, shift) in query.chunks_exact(width * panel).zip(shift.chunks_exact_mut(panel)) {
             largest_scores(isa, query, head.key, width, shift);
         }
@@ -219,6 +224,8 @@ pub(crate) fn attend_backward(
     d_query: &mut [f32],
 ) {
     let (width, rows, panel) = (head.width, upstream.shift.len(), isa.panel_width());
+    // Scores again, the gradients of their weights, and those of q, k and v.
+    flops::count(5 * 2 * rows * keys.len() * width);
     let factor = head.scale * LOG2_E;
     let log_sum: Vec<f32> = upstream.log_sum.iter().map(|sum| sum * LOG2_E).collect();
     let upstream = HeadUpstream { log_sum: &log_sum, ..*upstream };

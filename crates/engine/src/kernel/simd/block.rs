@@ -55,6 +55,7 @@ impl PackedBlock {
             stride: stride(self.isa, linear.inputs()),
             depth: linear.inputs(),
             weight: &self.weights[layer.forward.clone()],
+            width: linear.outputs(),
         };
         gemm(
             self.isa,
@@ -221,6 +222,7 @@ pub(crate) fn block_rows_backward(
             stride: strides[at],
             depth: linear.outputs(),
             weight: &packed.weights[packed.layers[at].backward.clone()],
+            width: linear.inputs(),
         };
         if at > 0 {
             // The layer's own values are no longer needed: their buffer takes the gradient.

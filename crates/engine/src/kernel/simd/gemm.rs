@@ -6,6 +6,7 @@
 use super::isa::{Isa, for_isa};
 use super::lanes::{add, multiply, multiply_add};
 use super::microkernel::{RowTails, add_outer, add_products, prefetch};
+use crate::kernel::flops::{count, count_product};
 use std::ops::Range;
 
 /// Rows, or columns of an outer product, in a register tile.
@@ -39,6 +40,8 @@ pub(super) struct GemmOperand<'a> {
     pub(super) depth: usize,
     /// Packed by [`pack`].
     pub(super) weight: &'a [f32],
+    /// Values of each row of the product, without padding.
+    pub(super) width: usize,
 }
 
 /// Treatment of the sums of a product.
@@ -56,9 +59,24 @@ pub(super) enum Epilogue<'a> {
     Chain(&'a [f32], &'a [f32]),
 }
 
+/// `out = epilogue(Σ terms + bias)`, `out: [rows, stride]`; the bias is padded to whole panels.
+pub(super) fn gemm(
+    isa: Isa,
+    terms: &[GemmOperand<'_>],
+    bias: Option<&[f32]>,
+    epilogue: Epilogue<'_>,
+    out: &mut [f32],
+    stride: usize,
+) {
+    for term in terms {
+        count_product(out.len() / stride, term.depth, term.width);
+    }
+    gemm_panels(isa, terms, bias, epilogue, out, stride);
+}
+
 for_isa! {
-    /// `out = epilogue(Σ terms + bias)`, `out: [rows, stride]`; the bias is padded to whole panels.
-    fn gemm(terms: &[GemmOperand<'_>], bias: Option<&[f32]>, epilogue: Epilogue<'_>, out: &mut [f32], stride: usize) = gemm_body
+    /// [`gemm`], panel by panel.
+    fn gemm_panels(terms: &[GemmOperand<'_>], bias: Option<&[f32]>, epilogue: Epilogue<'_>, out: &mut [f32], stride: usize) = gemm_body
 }
 
 #[inline(always)]
@@ -207,9 +225,26 @@ pub(super) enum ProductPart {
     Upper,
 }
 
+/// `sum[left width, stride] += leftᵀ right`: the gradient of a weight.
+pub(super) fn gemm_tn(
+    isa: Isa,
+    left: TileRows<'_>,
+    right: TileRows<'_>,
+    part: ProductPart,
+    sum: &mut [f32],
+    stride: usize,
+) {
+    let rows = left.values.len() / left.stride;
+    match part {
+        ProductPart::Whole => count_product(left.width, rows, right.width),
+        ProductPart::Upper => count(rows * left.width * (left.width + 1)),
+    }
+    gemm_tn_panels(isa, left, right, part, sum, stride);
+}
+
 for_isa! {
-    /// `sum[left width, stride] += leftᵀ right`: the gradient of a weight.
-    fn gemm_tn(left: TileRows<'_>, right: TileRows<'_>, part: ProductPart, sum: &mut [f32], stride: usize) = gemm_tn_body
+    /// [`gemm_tn`], panel by panel.
+    fn gemm_tn_panels(left: TileRows<'_>, right: TileRows<'_>, part: ProductPart, sum: &mut [f32], stride: usize) = gemm_tn_body
 }
 
 #[inline(always)]

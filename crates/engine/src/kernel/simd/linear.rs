@@ -56,6 +56,7 @@ pub(crate) fn linear(
                     stride: term.depth,
                     depth: term.depth,
                     weight,
+                    width,
                 })
                 .collect();
             let adds_activated = store == StoreMode::Add && activation != Activation::None;

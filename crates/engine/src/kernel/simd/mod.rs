@@ -17,6 +17,7 @@ mod linear;
 mod math;
 mod microkernel;
 mod pairwise;
+mod peak;
 mod rowwise;
 mod set_scores;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use isa::Isa;
 pub(crate) use linear::{linear, transposed_product};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};
+pub use peak::peak_flop_per_s;
 
 pub(crate) use set_scores::{Members, PackedSquare, attend, square_scores};
 

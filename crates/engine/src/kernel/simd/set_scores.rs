@@ -53,8 +53,9 @@ impl PackedSquare {
 
     /// `out += rows · matrix`.
     pub(crate) fn add_to(&self, isa: Isa, rows: &[f32], out: &mut [f32]) {
-        let operand = GemmOperand { rows, stride: self.width, depth: self.width, weight: &self.packed };
-        gemm(isa, &[operand], None, Epilogue::Add, out, self.width);
+        let width = self.width;
+        let operand = GemmOperand { rows, stride: width, depth: width, weight: &self.packed, width };
+        gemm(isa, &[operand], None, Epilogue::Add, out, width);
     }
 }
 

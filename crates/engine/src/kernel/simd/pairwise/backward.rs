@@ -64,7 +64,7 @@ impl PairwiseBackward<'_> {
         let second = &packed_weights[score.second.clone()];
 
         self.tile.mean(&mut mean);
-        let term = packed.term(&mean, width, &score.first);
+        let term = packed.term(&mean, [width, scored], &score.first);
         let bias = &packed_weights[score.first_bias.clone()];
         gemm(isa, &[term], Some(bias), Epilogue::Set, &mut hidden, score_wide);
         math::activate_with_slope(isa, task.activation, &mut hidden, &mut slopes);
@@ -99,7 +99,7 @@ impl PairwiseBackward<'_> {
             d_first,
             width,
         );
-        let term = packed.term(&slopes, scored, &score.first_back);
+        let term = packed.term(&slopes, [scored, width], &score.first_back);
         gemm(isa, &[term], None, Epilogue::Set, &mut back, wide);
         rowwise::add_scaled_rows(isa, &mut back, upstream, wide, &weights, 1.0 / task.graphs() as f32);
         d_rows.fill(0.0);
@@ -182,7 +182,7 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
     let pairs_wide = stride(isa, pair_count);
     let (mut by_bias, mut all_weights) = (scratch(count * pairs_wide), scratch(count * pairs_wide));
     all_weights.fill(0.0);
-    let term = packed.term(upstream, width, &packed.biases);
+    let term = packed.term(upstream, [width, pair_count], &packed.biases);
     gemm(isa, &[term], None, Epilogue::Set, &mut by_bias, pairs_wide);
 
     given.mean(d_rows, gradient);
@@ -210,7 +210,7 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
         }
         let rows = Received { upstream, weights: &weights, direct: &direct };
         let received = collected.of(isa, wide, &distinct, rows);
-        let term = packed.term(received.upstream, width, &pair.second_back);
+        let term = packed.term(received.upstream, [width, pair.hidden], &pair.second_back);
         gemm(isa, &[term], None, Epilogue::Set, back, hidden_wide);
         let option = rowwise::OptionBackward {
             weights: received.weights,
@@ -230,7 +230,7 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
         column_sums(isa, d_score, d_bias);
         let right = TileRows { values: hidden, stride: hidden_wide, width: pair.hidden };
         gemm_tn(isa, d_score, right, ProductPart::Whole, d_composed, pair.hidden);
-        let term = packed.term(score_slopes, scored, &pair.composed_back);
+        let term = packed.term(score_slopes, [scored, pair.hidden], &pair.composed_back);
         gemm(isa, &[term], None, Epilogue::Chain(received.weights, slopes), back, hidden_wide);
 
         let own = &mut gradient[pair.gradient..];
@@ -256,7 +256,7 @@ fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f3
             let left = TileRows { values: d_half, stride: hidden_wide, width: pair.hidden };
             let right = TileRows { values: tile.sources.graph(graph), stride: wide, width };
             gemm_tn(isa, left, right, ProductPart::Whole, &mut d_first[half * width..], 2 * width);
-            let term = packed.term(d_half, pair.hidden, &pair.halves_back[half]);
+            let term = packed.term(d_half, [pair.hidden, width], &pair.halves_back[half]);
             gemm(isa, &[term], None, Epilogue::Add, &mut d_rows[tile.sources.span(graph)], wide);
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn pair_rows(
     let (second, constant) = (&packed_weights[packed.score.second.clone()], task.score()[1].bias[0]);
 
     tile.mean(&mut y);
-    let term = packed.term(&y, width, &packed.score.first);
+    let term = packed.term(&y, [width, scored], &packed.score.first);
     let bias = &packed_weights[packed.score.first_bias.clone()];
     gemm(isa, &[term], Some(bias), Epilogue::Set, &mut score_hidden, score_wide);
     math::activate(isa, task.activation, &mut score_hidden);
@@ -73,7 +73,7 @@ pub(crate) fn pair_rows(
         let weights = &mut weights[at * count..(at + 1) * count];
         math::exp_shifted(isa, &scores, &shift, weights);
         total.iter_mut().zip(&*weights).for_each(|(total, &weight)| *total += weight);
-        let term = packed.term(hidden, pair.hidden, &pair.second);
+        let term = packed.term(hidden, [pair.hidden, width], &pair.second);
         let bias = Some(&packed_weights[pair.second_bias.clone()]);
         if distinct.is_one_to_one() {
             gemm(isa, &[term], bias, Epilogue::AddScaled(weights), &mut y, wide);

@@ -8,15 +8,15 @@ use crate::kernel::simd::{rowwise, stride};
 use std::ops::Range;
 
 impl PackedPairs {
-    /// The operand of rows of `width` values times a packed weight.
+    /// The operand of rows of `depth` values times a packed weight, which makes rows of `width`.
     pub(super) fn term<'t>(
         &'t self,
         rows: &'t [f32],
-        width: usize,
+        [depth, width]: [usize; 2],
         weight: &Range<usize>,
     ) -> GemmOperand<'t> {
-        let stride = stride(self.isa, width);
-        GemmOperand { rows, stride, depth: width, weight: &self.weights[weight.clone()] }
+        let stride = stride(self.isa, depth);
+        GemmOperand { rows, stride, depth, weight: &self.weights[weight.clone()], width }
     }
 
     /// A pair's hidden layer before its activation, one row per distinct pair of source rows; `parts` is scratch memory for each half.
@@ -31,8 +31,9 @@ impl PackedPairs {
     ) {
         let (isa, wide) = (self.isa, stride(self.isa, pair.hidden));
         let bias = Some(&self.weights[pair.first_bias.clone()]);
-        let [left, right] = [(i, 0), (j, 1)]
-            .map(|(graph, half)| self.term(tile.sources.graph(graph), tile.width, &pair.halves[half]));
+        let [left, right] = [(i, 0), (j, 1)].map(|(graph, half)| {
+            self.term(tile.sources.graph(graph), [tile.width, pair.hidden], &pair.halves[half])
+        });
         if i == j {
             gemm(isa, &[left], bias, Epilogue::Set, out, wide);
         } else if tile.is_one_to_one(i) && tile.is_one_to_one(j) {
@@ -49,7 +50,7 @@ impl PackedPairs {
 
     /// The score's hidden layer before its activation, given a pair's.
     pub(super) fn composed(&self, pair: &PairRanges, scored: usize, hidden: &[f32], out: &mut [f32]) {
-        let term = self.term(hidden, pair.hidden, &pair.composed);
+        let term = self.term(hidden, [pair.hidden, scored], &pair.composed);
         gemm(
             self.isa,
             &[term],

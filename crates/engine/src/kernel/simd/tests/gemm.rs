@@ -27,7 +27,7 @@ proptest! {
             let wide = stride(isa, width);
             let mut packed = vec![0.0; depth * wide];
             gemm::pack(isa, depth, width, |k, column| weight[k * width + column], &mut packed);
-            let term = gemm::GemmOperand { rows: &x, stride: row_stride, depth, weight: &packed };
+            let term = gemm::GemmOperand { rows: &x, stride: row_stride, depth, weight: &packed, width };
             let bias = vec![1.0; wide];
             let mut out = vec![f32::NAN; rows * wide];
             gemm::gemm(isa, &[term, term], Some(&bias), gemm::Epilogue::Set, &mut out, wide);
