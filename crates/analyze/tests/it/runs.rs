@@ -253,6 +253,28 @@ fn the_document_is_read_back_and_other_documents_are_refused() {
 }
 
 #[test]
+fn matrix_products_have_a_rate_and_a_share_of_the_multipliers() {
+    let mut log = measured(None, Duration::ZERO);
+    for step in &mut log.steps {
+        step.flop[StepPhase::Backward as usize] = 30_000_000;
+    }
+    let found = RunProfile::of(&log, conditions()).unwrap();
+    assert_eq!(found.phases.iter().filter(|row| row.products.is_some()).count(), 1);
+    let backward =
+        |run: &RunProfile| run.phases.iter().find(|row| row.name == "backward").unwrap().products.unwrap();
+    // 30 million operations in 10 ms.
+    assert_eq!((backward(&found).flop, backward(&found).share_of_peak), (3e7, None));
+    assert!((backward(&found).flop_per_s - 3e9).abs() < 1.0);
+    let found = found.with_peak(Some(12e9));
+    assert_eq!(found.peak_flop_per_s, Some(12e9));
+    assert!((backward(&found).share_of_peak.unwrap() - 0.25).abs() < 1e-9);
+    let again = RunProfile::from_json("x", &serde_json::to_vec(&found).unwrap()).unwrap();
+    assert_eq!(again, found);
+    let none = profile(None, Duration::ZERO).with_peak(Some(12e9));
+    assert!(none.phases.iter().all(|row| row.products.is_none()));
+}
+
+#[test]
 fn a_run_without_a_measured_step_is_an_error() {
     let log = StepLog { warmed: 2, skipped: 3, ..StepLog::default() };
     let error = RunProfile::of(&log, conditions()).unwrap_err().to_string();
@@ -268,6 +290,7 @@ fn rounds_that_are_joined_are_the_run_they_are_parts_of() {
         step.background[StepPhase::Process as usize] = 77 * place as u64;
         step.rss_bytes[StepPhase::Loss as usize] = 500 - place as u64;
         step.pool_bytes = 10 * place as u64;
+        step.flop[StepPhase::Forward as usize] = 7 * place as u64;
     }
     let whole = RunProfile::of(&log, conditions()).unwrap();
     let part = |steps: std::ops::Range<usize>, warmed, skipped| {

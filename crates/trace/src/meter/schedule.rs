@@ -59,7 +59,7 @@ impl From<u64> for RunLength {
 
 impl Schedule {
     /// Returns the treatment of a step, counted from 0.
-    pub(crate) fn state_at(&self, step: u64) -> RecordState {
+    pub fn state_at(&self, step: u64) -> RecordState {
         match *self {
             Self::WholeRun => RecordState::Record,
             Self::AtStep(wanted) if step == wanted => RecordState::Record,

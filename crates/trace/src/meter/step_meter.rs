@@ -37,6 +37,8 @@ pub struct StepTimes {
     pub rss_bytes: [u64; StepPhase::COUNT],
     /// Most bytes of the engine's buffers; 0 where it was not sampled.
     pub pool_bytes: u64,
+    /// Floating-point operations by phase; 0 where they were not counted.
+    pub flop: [u64; StepPhase::COUNT],
 }
 
 impl StepTimes {
@@ -73,6 +75,8 @@ pub struct StepLog {
     pub steps: Vec<StepTimes>,
     /// Nanoseconds of each of `steps` by part of a phase, such as `forward/sage1`; only of steps that were recorded.
     pub parts: BTreeMap<String, Vec<u64>>,
+    /// Recorded spans of all threads, where they are kept; see [`Meter::keeping_spans`].
+    pub spans: Vec<Record>,
     /// Warm-up steps, which are dropped.
     pub warmed: u64,
     /// Steps outside every window.
@@ -126,6 +130,9 @@ pub struct Meter {
     schedule: Schedule,
     memory: Option<ResidentMemory>,
     file: Option<TraceFile>,
+    keeps_spans: bool,
+    /// Returns the floating-point operations of this process so far.
+    flop: Option<fn() -> u64>,
     log: StepLog,
     delay: Option<(StepPhase, Duration)>,
     /// The current step.
@@ -149,6 +156,8 @@ impl Meter {
             schedule,
             memory: None,
             file: None,
+            keeps_spans: false,
+            flop: None,
             log: StepLog::default(),
             delay: None,
             step: StepTimes::default(),
@@ -170,6 +179,20 @@ impl Meter {
     #[must_use]
     pub fn with_trace(mut self, file: TraceFile) -> Self {
         self.file = Some(file);
+        self
+    }
+
+    /// Keeps the recorded spans for [`Meter::finish`], in the log.
+    #[must_use]
+    pub fn keeping_spans(mut self) -> Self {
+        self.keeps_spans = true;
+        self
+    }
+
+    /// Counts the floating-point operations of each phase with this counter of the process.
+    #[must_use]
+    pub fn with_flop(mut self, counter: fn() -> u64) -> Self {
+        self.flop = Some(counter);
         self
     }
 
@@ -206,12 +229,16 @@ impl Meter {
 
     /// Runs a phase of the current step.
     pub fn time<T>(&mut self, phase: StepPhase, work: impl FnOnce() -> T) -> T {
+        let flop = self.flop.map(|counter| (counter, counter()));
         let from = self.clock.now_nanos();
         let outcome = work();
         self.delay(phase);
         let to = self.clock.now_nanos();
         self.recorder.past_span(FOREGROUND, phase, from, to);
         add(&mut self.step.phases, phase, to.saturating_sub(from));
+        if let Some((counter, before)) = flop {
+            add(&mut self.step.flop, phase, counter().saturating_sub(before));
+        }
         if let Some(bytes) = self.memory.as_ref().and_then(ResidentMemory::bytes) {
             if let Some(slot) = self.step.rss_bytes.get_mut(phase as usize) {
                 *slot = bytes.max(*slot);
@@ -284,7 +311,14 @@ impl Meter {
         if let Some(thread) = self.recorder.thread() {
             self.log.attribute(&records, thread);
         }
-        self.file.as_mut().map_or(Ok(()), |file| file.append(&records))
+        if let Some(file) = &mut self.file {
+            file.append(&records)?;
+        }
+        if self.keeps_spans {
+            let is_span = |record: &Record| matches!(record.event, RecordedEvent::Span { .. });
+            self.log.spans.extend(records.into_iter().filter(is_span));
+        }
+        Ok(())
     }
 
     /// The steps measured so far; parts of phases are known only in the end.
@@ -302,9 +336,9 @@ impl Meter {
     }
 }
 
-fn add(times: &mut [u64; StepPhase::COUNT], phase: StepPhase, nanos: u64) {
-    if let Some(time) = times.get_mut(phase as usize) {
-        *time += nanos;
+fn add(sums: &mut [u64; StepPhase::COUNT], phase: StepPhase, value: u64) {
+    if let Some(sum) = sums.get_mut(phase as usize) {
+        *sum += value;
     }
 }
 

@@ -17,7 +17,7 @@ const LARGEST: usize = 2048;
 const PART: usize = 64;
 
 /// A recorded span or counter value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The thread's number in this recorder, from 0 in order of appearance.
     pub thread: u32,
@@ -38,7 +38,7 @@ impl Record {
 }
 
 /// A recorded span or counter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordedEvent {
     /// A span.
@@ -98,6 +98,8 @@ struct Chunk {
 pub(super) struct Buffers {
     pending: Mutex<Vec<Pending>>,
     threads: Mutex<Vec<Thread>>,
+    /// Threads by the operating system's number, with theirs here; those that ended included.
+    os_threads: Mutex<Vec<(u32, u32)>>,
     /// Slots in chunks that are not drained yet, and their limit.
     slots: AtomicUsize,
     most_slots: usize,
@@ -137,6 +139,7 @@ impl Buffers {
         Self {
             pending: Mutex::new(Vec::new()),
             threads: Mutex::new(Vec::new()),
+            os_threads: Mutex::new(Vec::new()),
             slots: AtomicUsize::new(0),
             most_slots: most_records,
             dropped: AtomicU64::new(0),
@@ -192,6 +195,7 @@ impl Buffers {
             None => threads.push(entry),
         }
         let thread = at as u32;
+        lock(&self.os_threads).extend(os_thread().map(|number| (number, thread)));
         ThreadWriter {
             buffers: Arc::downgrade(self),
             thread,
@@ -246,10 +250,21 @@ impl Buffers {
         self.dropped.load(Ordering::Relaxed)
     }
 
+    /// Threads by the operating system's number, with theirs here.
+    pub(super) fn os_threads(&self) -> Vec<(u32, u32)> {
+        lock(&self.os_threads).clone()
+    }
+
     /// Names of the threads, by number.
     pub(super) fn thread_names(&self) -> Vec<String> {
         lock(&self.threads).iter().map(|thread| thread.name.clone()).collect()
     }
+}
+
+/// The operating system's number of the calling thread, where it gives one: on Linux.
+fn os_thread() -> Option<u32> {
+    let path = std::fs::read_link("/proc/thread-self").ok()?;
+    path.file_name()?.to_str()?.parse().ok()
 }
 
 impl ThreadWriter {

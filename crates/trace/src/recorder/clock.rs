@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A clock that never goes backwards.
 pub trait Clock: Debug + Send + Sync {
@@ -13,6 +13,8 @@ pub trait Clock: Debug + Send + Sync {
     fn cpu_nanos(&self) -> u64;
     /// Start of the clock in nanoseconds since 1970, by which traces of several processes are aligned.
     fn epoch_nanos(&self) -> u64;
+    /// Start of the clock by the system's monotonic clock (`CLOCK_MONOTONIC`) in nanoseconds, by which other programs on this machine count.
+    fn monotonic_nanos(&self) -> u64;
 }
 
 /// Readings of both times of which the closest pair is kept.
@@ -21,7 +23,8 @@ const READINGS: usize = 8;
 /// The machine's clock.
 #[derive(Debug)]
 pub struct SystemClock {
-    began: Instant,
+    /// By the monotonic clock.
+    began_nanos: u64,
     epoch_nanos: u64,
 }
 
@@ -31,13 +34,13 @@ impl SystemClock {
     /// Both times are read several times and the closest pair is kept: a process that loses its core between them would be shifted against others.
     pub fn new() -> Self {
         let read = |_| {
-            let began = Instant::now();
+            let began_nanos = reading(ClockId::Monotonic);
             let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            (began.elapsed(), began, since_1970)
+            (reading(ClockId::Monotonic).saturating_sub(began_nanos), began_nanos, since_1970)
         };
-        let (_, began, since_1970) =
+        let (_, began_nanos, since_1970) =
             (1..READINGS).map(read).fold(read(0), |a, b| if b.0 < a.0 { b } else { a });
-        Self { began, epoch_nanos: nanos(since_1970) }
+        Self { began_nanos, epoch_nanos: nanos(since_1970) }
     }
 }
 
@@ -50,17 +53,27 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[inline]
     fn now_nanos(&self) -> u64 {
-        nanos(self.began.elapsed())
+        reading(ClockId::Monotonic).saturating_sub(self.began_nanos)
     }
 
     fn cpu_nanos(&self) -> u64 {
-        let time = clock_gettime(ClockId::ProcessCPUTime);
-        nanos(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32))
+        reading(ClockId::ProcessCPUTime)
     }
 
     fn epoch_nanos(&self) -> u64 {
         self.epoch_nanos
     }
+
+    fn monotonic_nanos(&self) -> u64 {
+        self.began_nanos
+    }
+}
+
+/// Nanoseconds of a clock of the system.
+#[inline]
+fn reading(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    nanos(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32))
 }
 
 /// A clock that is advanced by hand, so that figures in tests are exact.
@@ -98,6 +111,10 @@ impl Clock for FakeClock {
     }
 
     fn epoch_nanos(&self) -> u64 {
+        0
+    }
+
+    fn monotonic_nanos(&self) -> u64 {
         0
     }
 }

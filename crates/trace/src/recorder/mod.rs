@@ -181,6 +181,11 @@ impl Recorder {
         self.shared.as_ref()?.buffers.thread()
     }
 
+    /// Threads that recorded, as pairs: the operating system's number, where it gives one, and that in the records.
+    pub fn os_threads(&self) -> Vec<(u32, u32)> {
+        self.shared.as_ref().map(|shared| shared.buffers.os_threads()).unwrap_or_default()
+    }
+
     /// Takes the records so far, of all threads; records of the warm-up are dropped.
     pub fn drain(&self) -> Vec<Record> {
         self.shared.as_ref().map(|shared| shared.buffers.drain()).unwrap_or_default()

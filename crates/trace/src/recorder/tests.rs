@@ -175,3 +175,31 @@ fn a_trace_that_is_not_finished_leaves_no_file_and_a_bad_folder_fails_at_once() 
     let off = TraceFile::create(folder.path(), &Recorder::off(), Map::new()).unwrap_err();
     assert!(knockout_base::error::chain(&off).ends_with("the recorder is off"), "{off}");
 }
+
+#[test]
+fn the_clock_is_the_monotonic_one_of_the_system() {
+    let reading = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    };
+    let clock = SystemClock::new();
+    let before = reading();
+    let now = clock.monotonic_nanos() + clock.now_nanos();
+    assert!((before..=reading()).contains(&now));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_are_known_by_the_number_of_the_system() {
+    let (_, recorder) = fake();
+    let record = |recorder: &Recorder| {
+        recorder.span("x").end();
+        let own = std::fs::read_link("/proc/thread-self").unwrap();
+        (own.file_name().unwrap().to_str().unwrap().parse::<u32>().unwrap(), recorder.thread().unwrap())
+    };
+    let main = record(&recorder);
+    let other = std::thread::scope(|scope| scope.spawn(|| record(&recorder)).join().unwrap());
+    assert_ne!(main.1, other.1);
+    assert_eq!(recorder.os_threads(), [main, other]);
+    assert!(Recorder::off().os_threads().is_empty());
+}

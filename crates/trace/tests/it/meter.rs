@@ -2,10 +2,12 @@
 
 use knockout_trace::meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{
-    Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, Sink, TraceEvent, TraceFile, read,
+    Clock, FakeClock, ReadOptions, RecordedEvent, Recorder, RecorderOptions, Sink, TraceEvent, TraceFile,
+    read,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -146,4 +148,46 @@ fn a_batch_made_on_this_thread_is_three_phases_and_a_rest() {
     clock.advance(MS);
     let next = meter.end_step(1).unwrap();
     assert_eq!((next.number, next.wall_nanos), (1, 1_000_000));
+}
+
+#[test]
+fn spans_are_kept_where_wanted_and_operations_belong_to_their_phase() {
+    /// The counter of the process.
+    static COUNTED: AtomicU64 = AtomicU64::new(5);
+    fn counted() -> u64 {
+        COUNTED.load(Ordering::Relaxed)
+    }
+    let (clock, recorder) = fake();
+    let schedule = Schedule::Window { wait: 0, warmup: 1, active: 1, repeat: 1 };
+    let mut meter = Meter::new(&recorder, schedule).keeping_spans().with_flop(counted);
+    for _ in 0..2 {
+        meter.time(StepPhase::Forward, || {
+            let _layer = recorder.span(StepPhase::Forward.part("sage1"));
+            COUNTED.fetch_add(100, Ordering::Relaxed);
+            clock.advance(MS);
+        });
+        // Between the phases.
+        COUNTED.fetch_add(1000, Ordering::Relaxed);
+        recorder.counter(Gauge::Rss.name(), 4096);
+        meter.time(StepPhase::Backward, || COUNTED.fetch_add(7, Ordering::Relaxed));
+        meter.end_step(1).unwrap();
+    }
+    let (log, _) = meter.finish().unwrap();
+    let flop = |phase: StepPhase| log.steps[0].flop[phase as usize];
+    assert_eq!((flop(StepPhase::Forward), flop(StepPhase::Backward), flop(StepPhase::Loss)), (100, 7, 0));
+    let names: Vec<String> = log
+        .spans
+        .iter()
+        .map(|record| match &record.event {
+            RecordedEvent::Span { name, .. } => name.to_string(),
+            event => panic!("{event:?}"),
+        })
+        .collect();
+    assert_eq!(
+        names,
+        ["forward/sage1", "forward", "backward", "ProfilerStep#1"],
+        "of the measured step alone"
+    );
+    let (log, _) = Meter::new(&recorder, Schedule::WholeRun).finish().unwrap();
+    assert!(log.spans.is_empty());
 }

@@ -3,7 +3,8 @@
 use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::judge;
-use super::profile::{Measured, PerStep, PhaseRow, RunProfile, StepSpread};
+use super::profile::{Measured, PerStep, PhaseRow, ProductRates, RunProfile, StepSpread};
+use crate::profile::functions::FunctionSamples;
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::{quantile, share};
 use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
@@ -15,6 +16,8 @@ struct StepNanos {
     name: String,
     nanos: Vec<u64>,
     rss_bytes: Option<u64>,
+    /// Floating-point operations of matrix products.
+    flop: u64,
 }
 
 impl RunProfile {
@@ -38,11 +41,17 @@ impl RunProfile {
             spread: StepSpread::of(&column.nanos),
             name: column.name,
             rss_bytes: column.rss_bytes,
+            products: (column.flop > 0).then(|| ProductRates {
+                flop: column.flop as f64 / steps,
+                flop_per_s: share(column.flop as f64, sum(&column.nanos) / NANOS),
+                share_of_peak: None,
+            }),
         };
         let parts = log.parts.iter().map(|(name, nanos)| StepNanos {
             name: name.clone(),
             nanos: nanos.clone(),
             rss_bytes: None,
+            flop: 0,
         });
         let mut profile = Self {
             schema: RUN_SCHEMA,
@@ -62,9 +71,11 @@ impl RunProfile {
             step: StepSpread::of(&per_step.wall_nanos),
             phases: phase_columns(&log.steps).into_iter().map(row).collect(),
             parts: parts.map(row).collect(),
-            background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
+            background: columns(&log.steps, |step| &step.background, |_| 0).into_iter().map(row).collect(),
             peak_rss_bytes: log.steps.iter().flat_map(|step| step.rss_bytes).max().filter(|bytes| *bytes > 0),
             pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
+            peak_flop_per_s: None,
+            functions: None,
             findings: Vec::new(),
             warnings: Vec::new(),
             measured: None,
@@ -79,6 +90,23 @@ impl RunProfile {
     #[must_use]
     pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
         self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
+        self
+    }
+
+    /// Adds how many floating-point operations per second the multipliers can do, of which phases have a share.
+    #[must_use]
+    pub fn with_peak(mut self, flop_per_s: Option<f64>) -> Self {
+        self.peak_flop_per_s = flop_per_s;
+        for products in self.phases.iter_mut().filter_map(|row| row.products.as_mut()) {
+            products.share_of_peak = flop_per_s.map(|peak| share(products.flop_per_s, peak));
+        }
+        self
+    }
+
+    /// Adds the functions that took the CPU time.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Option<FunctionSamples>) -> Self {
+        self.functions = functions;
         self
     }
 
@@ -104,7 +132,7 @@ impl PerStep {
             wall_nanos: all(|step| step.wall_nanos),
             cpu_nanos: all(|step| step.cpu_nanos),
             phases: phase_columns(steps).into_iter().map(|column| (column.name, column.nanos)).collect(),
-            background: columns(steps, |step| &step.background)
+            background: columns(steps, |step| &step.background, |_| 0)
                 .into_iter()
                 .map(|column| (column.name, column.nanos))
                 .collect(),
@@ -118,6 +146,13 @@ impl PerStep {
             } else {
                 Vec::new()
             },
+            flop: StepPhase::ALL
+                .into_iter()
+                .map(|phase| {
+                    (phase.name().to_owned(), steps.iter().map(|step| of(&step.flop, phase)).collect())
+                })
+                .filter(|(_, flop): &(_, Vec<u64>)| flop.iter().any(|flop| *flop > 0))
+                .collect(),
         }
     }
 }
@@ -137,7 +172,7 @@ impl StepSpread {
 }
 
 fn phase_bytes(steps: &[StepTimes], phase: StepPhase) -> Vec<u64> {
-    steps.iter().map(|step| step.rss_bytes.get(phase as usize).copied().unwrap_or(0)).collect()
+    steps.iter().map(|step| of(&step.rss_bytes, phase)).collect()
 }
 
 fn sum(nanos: &[u64]) -> f64 {
@@ -146,19 +181,28 @@ fn sum(nanos: &[u64]) -> f64 {
 
 /// The phases that took time, in their order, then what is in none.
 fn phase_columns(steps: &[StepTimes]) -> Vec<StepNanos> {
-    let mut out = columns(steps, |step| &step.phases);
+    let flop = |phase| steps.iter().map(|step| of(&step.flop, phase)).sum();
+    let mut out = columns(steps, |step| &step.phases, flop);
     let nanos = steps.iter().map(StepTimes::untracked_nanos).collect();
-    out.push(StepNanos { name: StepPhase::UNTRACKED.to_owned(), nanos, rss_bytes: None });
+    out.push(StepNanos { name: StepPhase::UNTRACKED.to_owned(), nanos, rss_bytes: None, flop: 0 });
     out
 }
 
-fn columns(steps: &[StepTimes], by_phase: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<StepNanos> {
-    let at =
-        |values: &[u64; StepPhase::COUNT], phase: StepPhase| values.get(phase as usize).copied().unwrap_or(0);
+/// A phase's value.
+fn of(values: &[u64; StepPhase::COUNT], phase: StepPhase) -> u64 {
+    values.get(phase as usize).copied().unwrap_or(0)
+}
+
+fn columns(
+    steps: &[StepTimes],
+    by_phase: fn(&StepTimes) -> &[u64; StepPhase::COUNT],
+    flop: impl Fn(StepPhase) -> u64,
+) -> Vec<StepNanos> {
     let column = |phase: StepPhase| StepNanos {
         name: phase.name().to_owned(),
-        nanos: steps.iter().map(|step| at(by_phase(step), phase)).collect(),
-        rss_bytes: steps.iter().map(|step| at(&step.rss_bytes, phase)).max().filter(|bytes| *bytes > 0),
+        nanos: steps.iter().map(|step| of(by_phase(step), phase)).collect(),
+        rss_bytes: steps.iter().map(|step| of(&step.rss_bytes, phase)).max().filter(|bytes| *bytes > 0),
+        flop: flop(phase),
     };
     StepPhase::ALL
         .into_iter()

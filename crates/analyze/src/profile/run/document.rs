@@ -65,13 +65,13 @@ fn looks_like_trace(bytes: &[u8]) -> bool {
 
 /// Checks that all columns have a value for each step, and that every step has samples and time.
 fn check(profile: &RunProfile) -> Result<(), String> {
-    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } =
+    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes, flop } =
         &profile.per_step;
     let steps = wall_nanos.len();
     if steps == 0 || steps as u64 != profile.steps {
         return Err(format!("{} steps, but times of {steps}", profile.steps));
     }
-    let columns = || phases.iter().chain(background).chain(rss_bytes);
+    let columns = || phases.iter().chain(background).chain(rss_bytes).chain(flop);
     let uneven = columns().find(|(_, nanos)| nanos.len() != steps).map(|(name, _)| name.as_str());
     let uneven = uneven.or((samples.len() != steps).then_some("samples"));
     let uneven = uneven.or((!pool_bytes.is_empty() && pool_bytes.len() != steps).then_some("pool_bytes"));

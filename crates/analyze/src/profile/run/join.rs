@@ -56,6 +56,7 @@ impl PerStep {
             background: by_phase(&self.background, step),
             rss_bytes: by_phase(&self.rss_bytes, step),
             pool_bytes: value(&self.pool_bytes, step),
+            flop: by_phase(&self.flop, step),
         };
         (0..self.wall_nanos.len()).map(times).collect()
     }

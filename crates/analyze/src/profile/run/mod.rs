@@ -18,7 +18,7 @@ pub(in crate::profile) use compare::{check_conditions, split_differences};
 pub use conditions::Conditions;
 pub use finding::{RunFinding, RunWarning};
 pub use picture::{MemoryAfter, StepBar};
-pub use profile::{Measured, PerStep, PhaseRow, RunProfile, StepSpread};
+pub use profile::{Measured, PerStep, PhaseRow, ProductRates, RunProfile, StepSpread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
 pub const RUN_SCHEMA: u32 = 1;

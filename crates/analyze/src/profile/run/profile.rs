@@ -2,6 +2,7 @@
 
 use super::conditions::Conditions;
 use super::finding::{RunFinding, RunWarning};
+use crate::profile::functions::FunctionSamples;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,6 +61,12 @@ pub struct RunProfile {
     /// Most memory of the engine's buffers, where it was sampled.
     #[serde(default)]
     pub pool_bytes: Option<u64>,
+    /// Floating-point operations per second that the multipliers of its threads can do, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_flop_per_s: Option<f64>,
+    /// Functions that took the CPU time, where they were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<FunctionSamples>,
     /// Findings that stand out, computed from the figures above.
     #[serde(skip)]
     pub findings: Vec<RunFinding>,
@@ -105,6 +112,20 @@ pub struct PhaseRow {
     pub spread: StepSpread,
     /// Most resident bytes at its end, where they were sampled.
     pub rss_bytes: Option<u64>,
+    /// Floating-point operations of matrix products, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub products: Option<ProductRates>,
+}
+
+/// Matrix products of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProductRates {
+    /// Floating-point operations per step: two for a multiplication and an addition.
+    pub flop: f64,
+    /// Those per second of the phase's wall time.
+    pub flop_per_s: f64,
+    /// Their rate as a fraction of what the multipliers can do, where that was measured.
+    pub share_of_peak: Option<f64>,
 }
 
 /// Every measured step, in whole nanoseconds.
@@ -127,6 +148,9 @@ pub struct PerStep {
     /// Bytes of the engine's buffers, where they were sampled.
     #[serde(default)]
     pub pool_bytes: Vec<u64>,
+    /// Floating-point operations of matrix products by phase, where there were any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flop: BTreeMap<String, Vec<u64>>,
 }
 
 impl RunProfile {
