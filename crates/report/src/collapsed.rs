@@ -36,7 +36,7 @@ fn stacks(picture: &Picture, lane: &LaneStacks, root: &str, out: &mut String) {
 }
 
 /// A frame must not hold what separates frames and lines.
-fn frame(name: &str) -> String {
+pub(crate) fn frame(name: &str) -> String {
     name.chars()
         .map(|c| {
             if c == ';' {

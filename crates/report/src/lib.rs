@@ -31,6 +31,7 @@ mod collapsed;
 mod compare;
 mod document;
 mod experiment;
+mod functions;
 mod job;
 #[cfg(feature = "lab")]
 pub mod lab;
@@ -56,6 +57,7 @@ pub use experiment::{
     experiment_compare_html, experiment_compare_text, experiment_html, experiment_markdown, experiment_text,
     own_breakdowns,
 };
+pub use functions::collapsed_functions;
 pub use logs::logs_text;
 pub use operators::{operators_compare_page, operators_page};
 pub use overview::{Overview, TraceLine, overview_text};

@@ -1,10 +1,11 @@
 //! A measured run and a comparison of runs as pages: phases, steps, memory, layers, the flame graph, conditions.
 
 use crate::compare::{TimedUnit, changes, differences, headline, rows_section, title};
+use crate::functions;
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
 use crate::sentence::{measured_text, run_comparison_warning, run_finding, run_warning};
-use crate::units::{bytes, count, percent, rate, time};
+use crate::units::{bytes, count, percent, rate, si, time};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
@@ -128,6 +129,7 @@ pub(crate) fn run_sections(
             .note(phases)
             .with(phase_table(&profile.phases)),
     ];
+    sections.extend(products(profile, &of, &id("products")));
     if !profile.background.is_empty() {
         let note = "Beside the step's time, not part of it.";
         let section = Section::new(id("background"), format!("Threads that work ahead{of}")).note(note);
@@ -145,9 +147,47 @@ pub(crate) fn run_sections(
         let section = Section::new(id("parts"), format!("Layers and terms{of}"));
         sections.push(section.note("Inside the time of the phases, the longest first.").with(parts));
     }
+    if let Some(found) = &profile.functions {
+        sections.extend(functions::sections(found, &id("functions"), &of));
+    }
     sections
         .extend(recorded.and_then(|trace| picture::flame(trace, &format!("Flame graph{of}"), &id("flame"))));
     sections
+}
+
+/// Returns the section of the phases that multiply matrices.
+fn products(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {
+    let rows = || profile.phases.iter().filter_map(|row| Some((row, row.products?)));
+    rows().next()?;
+    let peak = profile.peak_flop_per_s.map(|peak| {
+        format!(
+            " The share is of {}FLOP/s, which the multipliers of the threads did in a loop before.",
+            si(peak)
+        )
+    });
+    let note = format!(
+        "Floating-point operations of dense matrix products, two for a multiplication and an addition, by the time of the whole phase.{}",
+        peak.unwrap_or_default()
+    );
+    let columns = [
+        Column::name(""),
+        Column::bar(),
+        Column::number("FLOP per batch"),
+        Column::number("FLOP/s"),
+        Column::number("of the multipliers"),
+    ];
+    let table = Table::new(columns).with_rows(rows().map(|(row, products)| {
+        let share = products.share_of_peak;
+        let figure = |value: f64| TableCell::number(si(value), value);
+        [
+            TableCell::from(&row.name[..]),
+            share.map_or_else(TableCell::default, |share| Bar::of(share, colour(&row.name)).into()),
+            figure(products.flop),
+            figure(products.flop_per_s),
+            share.map_or_else(|| "-".into(), |share| TableCell::number(percent(share), share)),
+        ]
+    }));
+    Some(Section::new(id, format!("Matrix products{of}")).note(note).with(table))
 }
 
 fn memory(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {

@@ -1,5 +1,6 @@
 //! Text, collapsed stacks and HTML of a small trace: what is said, and that figures are those of the findings.
 
+use knockout_analyze::profile::{ProductRates, RunProfile};
 use knockout_analyze::{Analysis, Collector, Options, Rules, TraceComparison};
 use knockout_trace::{ReadOptions, read};
 
@@ -37,6 +38,24 @@ fn collapsed_stacks_sum_to_self_time() {
     assert!(stacks.lines().any(|have| have == line), "{stacks}");
     let sum: i64 = stacks.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum();
     assert_eq!(sum, 1_000_000);
+}
+
+#[test]
+fn a_run_that_multiplies_has_its_rates_and_the_share_of_the_multipliers() {
+    let mut run = crate::fixtures::measured("dango", "full", false, [1, 10, 20, 1]);
+    assert!(!knockout_report::run_text(&run).contains("Matrix products"));
+    let products = ProductRates { flop: 3e8, flop_per_s: 3e10, share_of_peak: None };
+    run.phases[1].products = Some(products);
+    let line = |run: &RunProfile| {
+        let text = knockout_report::run_text(run);
+        let (_, section) = text.split_once("Matrix products").unwrap();
+        section.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line(&run), "forward 300.0 M 30.0 G -");
+    run.peak_flop_per_s = Some(1.2e11);
+    run.phases[1].products = Some(ProductRates { share_of_peak: Some(0.25), ..products });
+    assert_eq!(line(&run), "forward 300.0 M 30.0 G 25.0 %");
+    assert!(knockout_report::run_html(&run, None, None).contains("The share is of 120.0 GFLOP/s"));
 }
 
 #[test]
