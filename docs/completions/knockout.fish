@@ -378,10 +378,11 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l collapsed -d 'Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l collapsed -d 'Write the spans as collapsed stacks (self time in nanoseconds; with --perf, samples by function) for flame graph programs; - is standard output' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Compare with an earlier run: its folder, or the output of `knockout profile --json`' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l perf -d 'Sample the functions that each phase and layer takes its CPU time in, with Linux\'s perf; its perf.data stays in RUN'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'

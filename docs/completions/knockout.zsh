@@ -598,10 +598,11 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
 '--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
 '--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
-'(--no-trace)--collapsed=[Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
+'(--no-trace)--collapsed=[Write the spans as collapsed stacks (self time in nanoseconds; with --perf, samples by function) for flame graph programs; - is standard output]:FILE:_files' \
 '--against=[Compare with an earlier run\: its folder, or the output of \`knockout profile --json\`]:RUN_A:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
+'(--no-trace)--perf[Sample the functions that each phase and layer takes its CPU time in, with Linux'\''s perf; its perf.data stays in RUN]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \

@@ -1,4 +1,4 @@
-//! Resources of tests that a checkout does not contain: files of others, and a browser.
+//! Resources of tests that a checkout does not contain: files of others, a browser, and a profiler.
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub enum Resource {
     Seeds,
     /// Chromium.
     Browser,
+    /// Linux's `perf`.
+    Perf,
 }
 
 impl Resource {
@@ -26,6 +28,7 @@ impl Resource {
             Self::Traces => "traces",
             Self::Seeds => "seeds",
             Self::Browser => "browser",
+            Self::Perf => "perf",
         }
     }
 
@@ -37,6 +40,7 @@ impl Resource {
             Self::Traces => "KNOCKOUT_TRACES",
             Self::Seeds => "KNOCKOUT_SEEDS",
             Self::Browser => "CHROMIUM",
+            Self::Perf => "PATH",
         }
     }
 
@@ -44,7 +48,11 @@ impl Resource {
     pub fn locate(self) -> Result<PathBuf, String> {
         let named = std::env::var_os(self.variable()).map(PathBuf::from);
         let (path, proof) = match self {
-            Self::Browser => (named.or_else(chromium), ""),
+            Self::Browser => {
+                (named.or_else(|| on_path(&["chromium", "chromium-browser", "google-chrome"])), "")
+            }
+            // Only by its name: the program looks for it on the path, too.
+            Self::Perf => (on_path(&["perf"]), ""),
             _ => (named.or_else(|| Some(self.beside_checkout())), self.proof()),
         };
         match path {
@@ -70,13 +78,14 @@ impl Resource {
             Self::Golden => "index.json",
             Self::Data => "STATS.tsv",
             Self::Traces => "expected",
-            Self::Seeds | Self::Browser => "",
+            Self::Seeds | Self::Browser | Self::Perf => "",
         }
     }
 }
 
-fn chromium() -> Option<PathBuf> {
+/// Finds a program by one of its names.
+fn on_path(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file())
+    let files = std::env::split_paths(&path).flat_map(|dir| names.iter().map(move |name| dir.join(name)));
+    files.into_iter().find(|file| file.is_file())
 }

@@ -6,6 +6,7 @@
 mod conditions;
 mod experiment;
 pub mod memory;
+mod perf;
 mod profiling;
 mod ranks;
 
@@ -14,4 +15,4 @@ pub use experiment::{
     AblationScope, ExperimentOutcome, ExperimentRequest, ExperimentRunner, WorldRound, assembled,
     has_no_time_for_another,
 };
-pub use profiling::{Profiling, ProfilingOutcome};
+pub use profiling::{Profiling, ProfilingOutcome, Sampling};

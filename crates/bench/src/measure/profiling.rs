@@ -2,10 +2,14 @@
 
 use crate::measure::conditions::{Recording, Stopwatch, Subject};
 use crate::measure::memory;
+use crate::measure::perf::Perf;
 use crate::measure::ranks::of_all_ranks;
 use knockout_analyze::profile::RunProfile;
-use knockout_base::error::Result;
-use knockout_trace::meter::Schedule;
+use knockout_analyze::profile::functions::{CpuSamples, FunctionSamples, RecordedSpans};
+use knockout_base::error::{Error, Result};
+use knockout_engine::kernel::{counted_flop, peak_flop_per_s};
+use knockout_trace::meter::{Schedule, StepLog};
+use knockout_trace::{RecordState, Recorder};
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::ops::ControlFlow;
@@ -24,8 +28,19 @@ pub struct Profiling {
     pub steps: u64,
     /// Whether spans are recorded.
     pub recording: Recording,
-    /// Folder of the trace; without one, spans are attributed to layers and then dropped.
-    pub trace_folder: Option<PathBuf>,
+    /// Whether functions are sampled.
+    pub sampling: Sampling,
+    /// Folder of the trace and of the samples; without one, spans are attributed to layers and then dropped.
+    pub folder: Option<PathBuf>,
+}
+
+/// Whether functions are sampled meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    /// By Linux's `perf`, in one process; needs a folder, and recorded spans to find samples in.
+    Perf,
+    /// Not at all.
+    Off,
 }
 
 /// The result of a measurement.
@@ -40,25 +55,69 @@ pub struct ProfilingOutcome {
 impl Profiling {
     /// Measures the steps; `on_step` is called after every step.
     pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<ProfilingOutcome> {
+        if self.sampling == Sampling::Perf && !subject.ranks().is_alone() {
+            return Err(Error::request("--perf samples one process; leave out the ranks"));
+        }
         let watch = Stopwatch::start();
         let mut fit = subject.fit(&self.config)?;
-        let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
+        let mut conditions = subject.conditions(&self.config, self.mode, self.recording)?;
+        let peak_flop = peak_flop_per_s();
         memory::reset_peak();
-        let folder = self.trace_folder.as_deref();
-        let mut meter = subject.meter(self.schedule, self.recording, folder, &conditions)?;
+        let folder = self.folder.as_deref();
+        let mut meter =
+            subject.meter(self.schedule, self.recording, folder, &conditions)?.with_flop(counted_flop);
+        let mut perf = match (self.sampling, folder) {
+            (Sampling::Perf, Some(folder)) => Some(Perf::attach(folder)?),
+            _ => None,
+        };
+        if perf.is_some() {
+            meter = meter.keeping_spans();
+            // It takes a little time of every step.
+            conditions.settings.insert("perf".to_owned(), "on".to_owned());
+        }
+        let recorder = meter.recorder().clone();
+        let mut sampled = self.switch_before(0, perf.as_mut());
         meter.restart();
-        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| {
+        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |step| {
             on_step();
-            ControlFlow::Continue(())
+            if sampled.is_ok() {
+                sampled = self.switch_before(step.position.step, perf.as_mut());
+            }
+            if sampled.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         let peak = memory::peak_rss_bytes();
+        let samples = sampled.and_then(|()| perf.map(Perf::finish).transpose());
         // A measurement that ends early still writes what it has.
         let (mut log, written) = meter.finish()?;
-        let flow = ended?;
-        debug_assert!(flow.is_continue(), "nothing breaks off");
+        let _flow = ended?;
+        let functions = samples?.map(|samples| functions(&samples, &log, &recorder)).transpose()?;
         let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
-        let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
-        let profile = profile.with_measured(Some(watch.measured()));
+        let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak).with_peak(peak_flop);
+        let profile = profile.with_functions(functions).with_measured(Some(watch.measured()));
         Ok(ProfilingOutcome { profile, trace: written.map(|written| written.path) })
     }
+
+    /// Lets functions be sampled in the step that begins now if it or the next one is measured: the switch itself takes time, which is then in a
+    /// step before.
+    fn switch_before(&self, step: u64, perf: Option<&mut Perf>) -> Result<()> {
+        let is_measured = |step| self.schedule.state_at(step) == RecordState::Record;
+        perf.map_or(Ok(()), |perf| perf.switch(is_measured(step) || is_measured(step + 1)))
+    }
+}
+
+/// Returns the functions of the measured steps.
+fn functions(samples: &CpuSamples, log: &StepLog, recorder: &Recorder) -> Result<FunctionSamples> {
+    let recorded = RecordedSpans {
+        log,
+        os_threads: &recorder.os_threads(),
+        clock_start_nanos: recorder.clock().map_or(0, |clock| clock.monotonic_nanos()),
+    };
+    let found = FunctionSamples::of(samples, &recorded);
+    if found.samples == 0 {
+        return Err(Error::failure(format!(
+            "none of perf's {} samples is in a measured step; measure more steps",
+            samples.samples.len()
+        )));
+    }
+    Ok(found)
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_base::files::{NewFolder, replace};
-use knockout_bench::measure::{Profiling, ProfilingOutcome, Recording, Subject};
+use knockout_bench::measure::{Profiling, ProfilingOutcome, Recording, Sampling, Subject};
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
 use knockout_ranks::Ranks;
@@ -34,6 +34,7 @@ use std::sync::Arc;
   knockout profile yeast --model dango --steps 50 --wait 10 --warmup 5 --active 20 --out runs/window
   knockout profile yeast --model dango --steps 30 --html report.html --against runs/before
   knockout profile yeast --model dango --collapsed stacks.txt       # for inferno, speedscope, flamegraph.pl
+  knockout profile yeast --model dango --perf --out runs/functions  # the functions of each phase and layer
   knockout trace analyze runs/window/trace.json.gz
   knockout profile yeast --model hetero --ranks 2 --out runs/ranks
   knockout trace analyze runs/ranks
@@ -74,13 +75,17 @@ pub(crate) struct ProfileArgs {
     /// Record no spans: phases only, no layers, no trace
     #[arg(long)]
     no_trace: bool,
+    /// Sample the functions that each phase and layer takes its CPU time in, with Linux's perf; its perf.data stays in RUN
+    #[arg(long, conflicts_with = "no_trace")]
+    perf: bool,
     /// Write profile.json, trace.json.gz and report.html into this new folder
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
     /// Write the findings as one self-contained HTML file; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write the spans as collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output
+    /// Write the spans as collapsed stacks (self time in nanoseconds; with --perf, samples by function) for flame graph programs; - is
+    /// standard output
     #[arg(long, value_name = "FILE", conflicts_with = "no_trace")]
     collapsed: Option<PathBuf>,
     #[command(flatten)]
@@ -113,7 +118,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     // The folder exists before anything is written.
     ranks.start()?;
     // A page without a run's folder still needs the spans: they pass through a temporary file.
-    let is_read = (args.html.is_some() || args.collapsed.is_some()) && !args.no_trace;
+    let is_read = (args.html.is_some() || args.collapsed.is_some() || args.perf) && !args.no_trace;
     let passing = match &args.out {
         None if is_read => Some(tempfile::tempdir().context("could not make a folder for the trace")?),
         _ => None,
@@ -144,7 +149,11 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
         write_text(path, &page(), ui)?;
     }
     if let (Some(path), Some(recorded)) = (&args.collapsed, &recorded) {
-        write_text(path, &knockout_report::collapsed(recorded), ui)?;
+        let stacks = match &profile.functions {
+            Some(functions) => knockout_report::collapsed_functions(functions),
+            None => knockout_report::collapsed(recorded),
+        };
+        write_text(path, &stacks, ui)?;
     }
     if [&args.html, &args.collapsed].into_iter().flatten().any(|path| path.as_os_str() == "-") {
         return Ok(());
@@ -203,7 +212,8 @@ fn measure(
         schedule,
         steps,
         recording: if args.no_trace { Recording::Off } else { Recording::On },
-        trace_folder: folder.map(Path::to_owned),
+        sampling: if args.perf { Sampling::Perf } else { Sampling::Off },
+        folder: folder.map(Path::to_owned),
     };
     let bar = ui.progress("measuring", steps, Unit::Items);
     let measured = profiling.run(&subject, || bar.inc(1));

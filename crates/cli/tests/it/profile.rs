@@ -210,3 +210,87 @@ fn spans_are_written_as_collapsed_stacks() {
     home.fails(&format!("{PROFILE} --collapsed stacks.txt --no-trace"), 2, &["--no-trace"]);
     home.fails(&format!("{PROFILE} --collapsed same.txt --html same.txt"), 2, &["choose two"]);
 }
+
+/// Puts a script in the place of `perf`, and returns the path of programs with it.
+#[cfg(target_os = "linux")]
+fn with_perf(home: &Home, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::create_dir(home.path("bin")).unwrap();
+    home.write("bin/perf", format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(home.path("bin/perf"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", home.path("bin").display(), std::env::var("PATH").unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_perf_that_cannot_sample_is_an_error_with_the_reason() {
+    let command = format!("{PROFILE} --perf --out a");
+    let answer = r"while read command; do printf 'ack\n\000'; [ $command = stop ] && exit 0; done";
+    for (script, code, words) in [
+        (
+            "echo 'Consider adjusting /proc/sys/kernel/perf_event_paranoid' >&2; exit 255",
+            2,
+            "sysctl kernel.perf_event_paranoid=2",
+        ),
+        ("echo 'Error: no such thing' >&2; exit 129", 1, "perf record failed: Error: no such thing"),
+        // `perf record` answers every command, and `perf script` prints nothing.
+        (&format!("[ $1 = script ] && exit 0; {answer}"), 1, "perf took no samples"),
+    ] {
+        let home = Home::with_tiny();
+        let path = with_perf(&home, script);
+        home.run_with(&command, ("PATH", &path)).fails(code, &[words]);
+        assert!(!home.exists("a"), "the folder is complete or absent");
+    }
+    let home = Home::with_tiny();
+    let missing = home
+        .run_with(&command, ("PATH", "/nowhere"))
+        .fails(2, &["needs the program perf", "apt-get install linux-perf"]);
+    assert!(missing.stdout.is_empty());
+    assert!(!home.exists("a"));
+}
+
+#[test]
+fn perf_needs_spans_and_one_process() {
+    let home = Home::with_tiny();
+    home.fails(&format!("{PROFILE} --perf --no-trace"), 2, &["--no-trace"]);
+    home.fails(&format!("{PROFILE} --perf --ranks 2 --out a"), 2, &["leave out the ranks"]);
+    assert!(!home.exists("a"));
+}
+
+#[test]
+fn matrix_products_of_a_small_model_are_counted_as_its_equations_say() {
+    const WIDTH: u64 = 16;
+    const BATCH: u64 = 100;
+    let home = Home::with_tiny();
+    let shown = home.json("data show tiny --json");
+    let genes = shown["genes"].as_u64().unwrap_or_else(|| panic!("{shown}"));
+    // DANGO reads those of STRING.
+    let names = texts(&shown["networks"], "name");
+    let networks = names.iter().filter(|name| name.starts_with("string")).count() as u64;
+    let profile = home.json(&format!("{PROFILE} --json"));
+    let flop = |phase: &str| {
+        let steps = profile["per_step"]["flop"][phase].as_array().unwrap_or_else(|| panic!("no {phase}"));
+        steps.iter().map(|flop| flop.as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    // Gram matrices of embeddings and weights, of which half is computed, and a bias times weights.
+    let loss = networks * genes * (2 * WIDTH * (WIDTH + 1) + 2 * WIDTH);
+    assert_eq!(flop("loss"), [loss; 4]);
+    // Two layers of two products each per network, and the hidden layer of the meta-embedding. Of each member of a set: a static map, and four in
+    // each of two layers of attention.
+    let embeddings = networks * genes * (2 * 2 * 2 * WIDTH * WIDTH + WIDTH * WIDTH);
+    let member = (1 + 2 * 4) * 2 * WIDTH * WIDTH;
+    for forward in flop("forward") {
+        let sets = forward - embeddings;
+        assert!(sets.is_multiple_of(member) && (2 * BATCH..=3 * BATCH).contains(&(sets / member)), "{sets}");
+    }
+    assert!(flop("backward")[0] > 2 * embeddings);
+    let per_step = profile["per_step"]["flop"].as_object().unwrap();
+    assert_eq!(per_step.keys().collect::<Vec<_>>(), ["backward", "forward", "loss"]);
+    let products =
+        &profile["phases"].as_array().unwrap().iter().find(|row| row["name"] == "loss").unwrap()["products"];
+    assert_eq!(products["flop"].as_f64(), Some(loss as f64));
+    if let Some(peak) = profile["peak_flop_per_s"].as_f64() {
+        assert!((1e9..1e15).contains(&peak), "{peak}");
+        assert_eq!(products["share_of_peak"].as_f64(), Some(products["flop_per_s"].as_f64().unwrap() / peak));
+    }
+}
