@@ -61,6 +61,7 @@ OPTIMISERS: list[dict[str, Any]] = [
     {},
     {"optimiser.schedule": "constant", "optimiser.clip_norm": 0.05},
     {"optimiser.clip_norm": 0.0, "optimiser.weight_decay": 0.1},
+    {"optimiser.schedule": "plateau"},
     {"optimiser.accumulate": ["0:3"]},
     {"optimiser.schedule": "cosine", "optimiser.cosine.first_cycle": 2, "optimiser.cosine.warmup": 1},
 ]

@@ -43,10 +43,15 @@ fn a_file_may_have_a_part_of_the_keys() {
 #[test]
 fn presets_of_dango_differ_as_documented() {
     let home = Home::with_tiny();
-    let key = |shown: &Value| (shown["batch"].clone(), shown["optimiser"]["learning_rate"].clone());
-    assert_eq!(key(&resolved(&home, "").json()), (2048.into(), 0.003.into()));
-    assert_eq!(key(&resolved(&home, "--experiment dango-reference").json()), (64.into(), 0.001.into()));
-    assert_eq!(resolved(&home, "--experiment dango-short").json()["epochs"], 16);
+    let keys = |more: &str| {
+        let shown = resolved(&home, more).json();
+        let [rate, schedule] = ["learning_rate", "schedule"].map(|key| &shown["optimiser"][key]);
+        format!("{} {} {rate} {schedule}", shown["batch"], shown["epochs"])
+    };
+    assert_eq!(keys(""), "2048 100 0.003 \"constant\"");
+    assert_eq!(keys("--experiment dango-reference"), "64 100 0.001 \"plateau\"");
+    assert_eq!(keys("--experiment dango-short"), "2048 16 0.003 \"plateau\"");
+    assert_eq!(keys("--experiment 086"), "64 1 0.00001 \"constant\"");
 }
 
 #[test]

@@ -53,7 +53,11 @@ const HETERO: [&str; 11] = [
 /// Both models, accumulation that ends with epochs and that does not, patience that ends a run, every schedule, a limit inside a group.
 const CASES: [(&str, &[&str], &[&str]); 4] = [
     ("dango", &DANGO, &["epochs=5", "optimiser.accumulate=[\"0:3\"]", "optimiser.schedule=cosine"]),
-    ("dango", &DANGO, &["epochs=40", "run.patience=1", "optimiser.learning_rate=0.05"]),
+    (
+        "dango",
+        &DANGO,
+        &["epochs=40", "run.patience=1", "optimiser.learning_rate=0.05", "optimiser.schedule=plateau"],
+    ),
     (
         "dango",
         &DANGO,
