@@ -1,6 +1,7 @@
 //! Resources of tests that a checkout does not contain: files of others, a browser, and a profiler.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Something outside of the repository that a test needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Resource {
     Seeds,
     /// Chromium.
     Browser,
-    /// Linux's `perf`.
+    /// Linux's `perf`, where the kernel lets it sample.
     Perf,
 }
 
@@ -52,12 +53,13 @@ impl Resource {
                 (named.or_else(|| on_path(&["chromium", "chromium-browser", "google-chrome"])), "")
             }
             // Only by its name: the program looks for it on the path, too.
-            Self::Perf => (on_path(&["perf"]), ""),
+            Self::Perf => (on_path(&["perf"]).filter(|perf| can_sample(perf)), ""),
             _ => (named.or_else(|| Some(self.beside_checkout())), self.proof()),
         };
         match path {
             Some(path) if path.join(proof).exists() || path.is_file() => Ok(path),
             Some(path) => Err(format!("no {} in {} (set {})", self.name(), path.display(), self.variable())),
+            None if self == Self::Perf => Err("no perf on the path that the kernel lets sample".to_owned()),
             None => Err(format!("no {} found (set {})", self.name(), self.variable())),
         }
     }
@@ -81,6 +83,14 @@ impl Resource {
             Self::Seeds | Self::Browser | Self::Perf => "",
         }
     }
+}
+
+/// Returns whether a recording works: containers and strict kernels forbid it.
+fn can_sample(perf: &Path) -> bool {
+    let mut record = Command::new(perf);
+    record.args(["record", "--quiet", "--event", "cpu-clock", "--output", "/dev/null", "--", "true"]);
+    record.stdout(Stdio::null()).stderr(Stdio::null());
+    record.status().is_ok_and(|status| status.success())
 }
 
 /// Finds a program by one of its names.
