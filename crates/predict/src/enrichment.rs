@@ -4,7 +4,8 @@
 //! hits. The probability of so many genes with a term is the upper tail of a hypergeometric distribution. It is corrected for the number
 //! of terms by Benjamini and Hochberg. Genes that every candidate has are neither drawn nor counted.
 
-use knockout_data::cell::Cell;
+use crate::hit_notes::ESSENTIAL;
+use knockout_data::cell::{Annotations, Cell};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -48,15 +49,18 @@ pub struct EnrichedTerm {
 }
 
 impl Enrichment {
-    /// Tests all terms of the cell's annotations; `None` if it has none. Genes of the hits that no candidate has do not count.
+    /// Tests all terms of the cell's annotations beside that of essential genes; `None` if it has none. Genes of the hits that no candidate has
+    /// do not count.
     pub fn of(cell: &Cell, candidates: &BTreeSet<u32>, hits: &BTreeSet<u32>) -> Option<Self> {
-        if cell.annotations().is_empty() {
+        let tested: Vec<&Annotations> =
+            cell.annotations().iter().filter(|annotations| annotations.name() != ESSENTIAL).collect();
+        if tested.is_empty() {
             return None;
         }
         let hits: Vec<u32> = hits.intersection(candidates).copied().collect();
         let chance = Hypergeometric::new(candidates.len(), hits.len());
         let mut terms = Vec::new();
-        for annotations in cell.annotations() {
+        for annotations in tested {
             let mut counts = vec![0_usize; annotations.terms().len()];
             for &gene in candidates {
                 annotations.terms_of(gene).iter().for_each(|&term| counts[term as usize] += 1);

@@ -1,10 +1,11 @@
 //! The expected share of false hits up to each rank of a list.
 //!
 //! A hit is false if its score would not be beyond a cut-off. The chance of that depends on the prediction. It is taken from records of
-//! the test part of the same size and regime: their shares of false records in groups of at least [`GROUP`] neighbours by prediction,
+//! the test part of the same kind (size, regime, and whether they are linked or essential): their shares of false records in groups of at least [`GROUP`] neighbours by prediction,
 //! made monotone by pooling adjacent groups. The estimate of a rank is the mean chance of the hits up to it: the expected false-discovery
 //! proportion. It holds if sets with equal predictions are false as often among the candidates as in the test part.
 
+use crate::hit_notes::HitClass;
 use crate::test_records::TestRecord;
 use knockout_data::screen::Regime;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Fewest records of a group. The strongest predictions count like their whole group, so their estimate is rather too high.
 const GROUP: usize = 10;
-/// Fewest records of a size and regime.
+/// Fewest records of a kind.
 const FEWEST: usize = 50;
 
 /// Sign of the interactions that are looked for.
@@ -22,6 +23,17 @@ pub enum HitSign {
     Negative,
     /// Positive interactions: the highest predictions.
     Positive,
+}
+
+/// What hits have in common with the test records that their chance to be false is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HitKind {
+    /// Number of genes.
+    pub order: usize,
+    /// The regime.
+    pub regime: Regime,
+    /// What sets apart how they are measured.
+    pub class: HitClass,
 }
 
 /// A score beyond which an interaction counts as strong.
@@ -79,24 +91,25 @@ impl Group {
     }
 }
 
-/// The chance of a hit to be false, by size, regime and prediction.
+/// The chance of a hit to be false, by kind and prediction.
 #[derive(Debug, Clone)]
 pub struct FalseHits {
     cut_off: HitCutOff,
     /// Groups from the strongest predictions to the weakest, with rising shares.
-    groups: BTreeMap<(usize, Regime), Vec<Group>>,
+    groups: BTreeMap<HitKind, Vec<Group>>,
 }
 
 impl FalseHits {
     /// Estimates the chances from records of the test part.
     pub fn new(records: &[TestRecord], cut_off: HitCutOff) -> Self {
-        let mut by_regime: BTreeMap<(usize, Regime), Vec<(f64, bool)>> = BTreeMap::new();
+        let mut by_kind: BTreeMap<HitKind, Vec<(f64, bool)>> = BTreeMap::new();
         for record in records {
-            let of_regime = by_regime.entry((record.order, record.regime)).or_default();
-            of_regime.push((cut_off.strength(record.prediction), !cut_off.is_strong(record.score)));
+            let kind = HitKind { order: record.order, regime: record.regime, class: record.class };
+            let of_kind = by_kind.entry(kind).or_default();
+            of_kind.push((cut_off.strength(record.prediction), !cut_off.is_strong(record.score)));
         }
-        by_regime.retain(|_, records| records.len() >= FEWEST);
-        let groups = by_regime.into_iter().map(|(key, records)| (key, monotone(&grouped(records)))).collect();
+        by_kind.retain(|_, records| records.len() >= FEWEST);
+        let groups = by_kind.into_iter().map(|(key, records)| (key, monotone(&grouped(records)))).collect();
         Self { cut_off, groups }
     }
 
@@ -105,20 +118,20 @@ impl FalseHits {
         self.cut_off
     }
 
-    /// Returns the expected share of false hits up to each one of a list that begins with the strongest. Hits are given as prediction,
-    /// number of genes and regime; those whose size and regime too few test records have are left out of the mean and have no estimate.
+    /// Returns the expected share of false hits up to each one of a list that begins with the strongest. Hits are given as prediction and
+    /// kind; those of a kind that too few test records have are left out of the mean and have no estimate.
     pub fn up_to_each(
         &self,
-        hits: impl IntoIterator<Item = (f64, usize, Option<Regime>)>,
+        hits: impl IntoIterator<Item = (f64, Option<HitKind>)>,
     ) -> Vec<Option<FalseShare>> {
-        let mut counts: BTreeMap<(usize, Regime, usize), (usize, Group)> = BTreeMap::new();
+        let mut counts: BTreeMap<(HitKind, usize), (usize, Group)> = BTreeMap::new();
         let (mut listed, mut expected) = (0, 0.0);
-        let of_hit = |(prediction, order, regime): (f64, usize, Option<Regime>)| {
-            let regime = regime?;
-            let groups = self.groups.get(&(order, regime))?;
+        let of_hit = |(prediction, kind): (f64, Option<HitKind>)| {
+            let kind = kind?;
+            let groups = self.groups.get(&kind)?;
             let strength = self.cut_off.strength(prediction);
             let index = groups.partition_point(|group| group.weakest > strength).min(groups.len() - 1);
-            counts.entry((order, regime, index)).or_insert((0, groups[index])).0 += 1;
+            counts.entry((kind, index)).or_insert((0, groups[index])).0 += 1;
             listed += 1;
             expected += groups[index].share();
             let variance = |&(hits, group): &(usize, Group)| {
@@ -186,9 +199,14 @@ mod tests {
     fn planted(count: usize, spread: f64, rng: &mut Rng) -> Vec<TestRecord> {
         let record = |_| {
             let prediction = spread * rng.normal();
-            TestRecord { prediction, score: prediction + rng.normal(), regime: Regime::Known, order: 2 }
+            let (score, regime) = (prediction + rng.normal(), Regime::Known);
+            TestRecord { prediction, score, regime, order: 2, class: HitClass::Usual }
         };
         (0..count).map(record).collect()
+    }
+
+    fn kind(order: usize, regime: Regime) -> Option<HitKind> {
+        Some(HitKind { order, regime, class: HitClass::Usual })
     }
 
     /// In planted screens the share of false hits is what was estimated, also if strong predictions are rarer in the test part than
@@ -205,7 +223,7 @@ mod tests {
                 candidates.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
                 let hits = &candidates[..rank];
                 let shares = FalseHits::new(&test, CUT_OFF)
-                    .up_to_each(hits.iter().map(|hit| (hit.prediction, hit.order, Some(hit.regime))));
+                    .up_to_each(hits.iter().map(|hit| (hit.prediction, kind(hit.order, hit.regime))));
                 let last = shares[rank - 1].unwrap();
                 let strong = hits.iter().filter(|hit| CUT_OFF.is_strong(hit.score)).count();
                 let share = 1.0 - strong as f64 / rank as f64;
@@ -224,7 +242,7 @@ mod tests {
     fn groups_have_enough_records_and_rising_shares() {
         let mut rng = Rng::new(1, "groups");
         let groups = FalseHits::new(&planted(1_234, 1.0, &mut rng), CUT_OFF).groups;
-        let groups = &groups[&(2, Regime::Known)];
+        let groups = &groups[&kind(2, Regime::Known).unwrap()];
         assert!(groups.len() > 3 && groups.iter().all(|group| group.records >= GROUP));
         assert!(groups.is_sorted_by(|a, b| a.share() < b.share() && a.weakest > b.weakest));
         assert_eq!(groups.iter().map(|group| group.records).sum::<usize>(), 1_234);
@@ -239,10 +257,10 @@ mod tests {
         let mut records = planted(200, 1.0, &mut rng);
         records[..FEWEST - 1].iter_mut().for_each(|record| record.regime = Regime::OneNew);
         let hits = [
-            (-3.0, 2, Some(Regime::Known)),
-            (-2.0, 2, Some(Regime::OneNew)),
-            (-1.0, 3, Some(Regime::Known)),
-            (-0.5, 2, None),
+            (-3.0, kind(2, Regime::Known)),
+            (-2.0, kind(2, Regime::OneNew)),
+            (-1.0, kind(3, Regime::Known)),
+            (-0.5, None),
         ];
         let shares = FalseHits::new(&records, CUT_OFF).up_to_each(hits);
         assert_eq!(shares.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false, false]);
@@ -250,16 +268,32 @@ mod tests {
         assert!(FalseHits::new(&records, CUT_OFF).up_to_each(hits)[1].is_some());
     }
 
+    /// Pairs that no screen measures, such as linked ones, neither have an estimate nor change that of the others.
+    #[test]
+    fn a_class_without_test_records_has_no_estimate() {
+        let mut rng = Rng::new(4, "classes");
+        let mut records = planted(2_000, 1.0, &mut rng);
+        let usual = [(-3.0, kind(2, Regime::Known)), (-2.5, kind(2, Regime::Known))];
+        let linked = (-9.0, Some(HitKind { class: HitClass::Linked, ..usual[0].1.unwrap() }));
+        let shares = FalseHits::new(&records, CUT_OFF).up_to_each([usual[0], linked, usual[1]]);
+        let alone = FalseHits::new(&records, CUT_OFF).up_to_each(usual);
+        assert_eq!(shares, [alone[0], None, alone[1]]);
+        for record in &mut records[..100] {
+            record.class = HitClass::Linked;
+        }
+        assert!(FalseHits::new(&records, CUT_OFF).up_to_each([linked])[0].is_some());
+    }
+
     #[test]
     fn positive_hits_are_above_the_cut_off() {
         let mut rng = Rng::new(3, "sign");
         let mut records = planted(3_000, 1.0, &mut rng);
-        let negative = FalseHits::new(&records, CUT_OFF).up_to_each([(-2.5, 2, Some(Regime::Known))]);
+        let negative = FalseHits::new(&records, CUT_OFF).up_to_each([(-2.5, kind(2, Regime::Known))]);
         for record in &mut records {
             (record.prediction, record.score) = (-record.prediction, -record.score);
         }
         let cut_off = HitCutOff { sign: HitSign::Positive, score: 2.0 };
-        assert_eq!(FalseHits::new(&records, cut_off).up_to_each([(2.5, 2, Some(Regime::Known))]), negative);
+        assert_eq!(FalseHits::new(&records, cut_off).up_to_each([(2.5, kind(2, Regime::Known))]), negative);
     }
 
     /// Wilson's interval of 34 of 50, computed elsewhere: 0.5419 to 0.7924.

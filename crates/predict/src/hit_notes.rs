@@ -27,6 +27,28 @@ pub enum Linkage {
     Linked,
 }
 
+/// What sets apart from others how a set is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HitClass {
+    /// Nothing that is known.
+    Usual,
+    /// Two genes are linked: a cross seldom combines their deletions.
+    Linked,
+    /// Two genes are essential: only other alleles of them can be combined.
+    Essential,
+}
+
+impl HitClass {
+    /// Returns the class of a set by its linkage and its number of essential genes.
+    pub fn of(linkage: Linkage, essential: usize) -> Self {
+        match linkage {
+            Linkage::Linked => Self::Linked,
+            _ if essential > 1 => Self::Essential,
+            _ => Self::Usual,
+        }
+    }
+}
+
 /// Notes on a hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HitNote {
@@ -86,13 +108,22 @@ impl<'a> HitNotes<'a> {
         HitNote {
             regime: self.trained.as_ref().map(|trained| trained.regime(&hit.genes)),
             is_measured: self.measured.contains(&hit.genes),
-            essential: self.essential.map(|set| {
-                let is_essential = |gene: &u32| !set.terms_of(*gene).is_empty();
-                hit.genes.iter().copied().filter(is_essential).collect()
-            }),
+            essential: self.essential_genes(&hit.genes),
             linkage,
             distance,
         }
+    }
+
+    /// Returns the class of a set.
+    pub fn class(&self, genes: &[u32]) -> HitClass {
+        let essential = self.essential_genes(genes);
+        HitClass::of(self.linkage(genes).0, essential.map_or(0, |essential| essential.len()))
+    }
+
+    /// Returns the essential genes of a set; `None` if the dataset has no such annotations.
+    fn essential_genes(&self, genes: &[u32]) -> Option<Vec<u32>> {
+        let set = self.essential?;
+        Some(genes.iter().copied().filter(|&gene| !set.terms_of(gene).is_empty()).collect())
     }
 
     fn linkage(&self, genes: &[u32]) -> (Linkage, Option<u32>) {

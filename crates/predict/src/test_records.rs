@@ -2,6 +2,7 @@
 
 use crate::TrainedGenes;
 use crate::accuracy::test_predictions;
+use crate::hit_notes::{HitClass, HitNotes};
 use crate::scorer::OpenRuns;
 use knockout_base::error::Result;
 use knockout_data::screen::{Part, Regime};
@@ -17,6 +18,8 @@ pub struct TestRecord {
     pub regime: Regime,
     /// Number of genes.
     pub order: usize,
+    /// What sets apart how it was measured.
+    pub class: HitClass,
 }
 
 impl TestRecord {
@@ -26,10 +29,12 @@ impl TestRecord {
         let (samples, rows) = (&dataset.samples, split.rows(Part::Test));
         let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
         let Some(predictions) = test_predictions(opened)? else { return Ok(None) };
+        let notes = HitNotes::new(dataset, None, []);
         let record = |(&row, prediction): (&u32, f64)| {
             let set = samples.genes(row as usize);
             let score = samples.scores()[row as usize];
-            Self { prediction, score, regime: trained.regime(set), order: set.len() }
+            let (regime, class) = (trained.regime(set), notes.class(set));
+            Self { prediction, score, regime, order: set.len(), class }
         };
         let records = rows.iter().zip(predictions).map(record);
         Ok(Some(records.filter(|record| record.prediction.is_finite() && record.score.is_finite()).collect()))

@@ -35,8 +35,10 @@ const RECORDS_PER_HELD_OUT: usize = 20;
 const NEGLIGIBLE: f64 = 1e-9;
 /// Errors below which a regime has no fit of its own.
 const FEWEST_OF_REGIME: usize = 60;
-/// Errors below which predictions of similar size have no fit of their own, and a regime no accuracy.
+/// Errors below which a regime has no accuracy, and folds hold out records of it.
 const FEWEST_ERRORS: usize = 200;
+/// Errors below which predictions of similar size have no fit of their own.
+const FEWEST_OF_SIZE: usize = 60;
 /// Shares of the predictions between which predictions are of similar size: finer in the tails.
 const SIZE_SHARES: [f64; 10] = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997];
 /// Resamples of the intervals of the accuracy.
@@ -153,7 +155,7 @@ impl RegimeFit {
         for end in SIZE_SHARES.map(edge).into_iter().chain([errors.len()]) {
             // Bins with too few errors are joined with the next one, the last ones with each other.
             let rest = errors.len() - end;
-            if end - start < FEWEST_ERRORS || (rest > 0 && rest < FEWEST_ERRORS) {
+            if end - start < FEWEST_OF_SIZE || (rest > 0 && rest < FEWEST_OF_SIZE) {
                 continue;
             }
             let bin = &errors[start..end];
@@ -183,7 +185,14 @@ impl RegimeFit {
         }
     }
 
+    /// Returns the deviation of a prediction. Beyond the strongest ones that were checked it does not grow further.
     fn deviation(&self, sd: f64, prediction: f64) -> f64 {
+        let prediction = match (self.sizes.first(), self.sizes.last()) {
+            (Some(low), Some(high)) => {
+                prediction.clamp(f64::from(low.prediction).min(0.0), f64::from(high.prediction).max(0.0))
+            }
+            _ => prediction,
+        };
         let variance = f64::from(self.own) * sd * sd + f64::from(self.prediction) * prediction * prediction;
         variance.sqrt() * self.factors(prediction)[0]
     }

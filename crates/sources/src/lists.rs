@@ -1,9 +1,11 @@
 //! Gene sets and gene lists out of files: TSV, CSV, Excel or Parquet, with systematic or standard names.
 //!
-//! A name that matches no gene, or several, is never dropped: the error lists all of them.
+//! A name that matches no gene, or several, is never dropped: the error lists all of them. The name of an allele, such as `cdc48-3`, stands
+//! for its gene.
 
 use crate::import::names::Names;
 use crate::import::read::{ColumnNames, InputBytes, Quotes, Row, Style, TextTable};
+use crate::import::strain::NamedAllele;
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use std::collections::BTreeSet;
@@ -85,7 +87,7 @@ pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<(GeneSets, SetTable)>
             if cell.is_empty() {
                 continue;
             }
-            if let Some(gene) = names.gene(cell) {
+            if let Some(gene) = gene_of(&names, cell) {
                 set.push(gene);
             } else {
                 unknown.insert(String::from_utf8_lossy(cell).into_owned());
@@ -116,7 +118,7 @@ pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>> {
     let (names, mut unknown, mut found) = (Names::new(genes), BTreeSet::new(), Vec::new());
     each_row(path, &names, |row, columns| {
         let cell = columns.first().map_or(&[][..], |&column| row.bytes(column));
-        match names.gene(cell) {
+        match gene_of(&names, cell) {
             Some(gene) => found.push(gene),
             None if cell.is_empty() => {}
             None => {
@@ -129,6 +131,15 @@ pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>> {
     if found.is_empty() { Err(empty_list(path)) } else { Ok(found) }
 }
 
+/// Returns the gene of a name, which may be that of an allele.
+fn gene_of(names: &Names, name: &[u8]) -> Option<u32> {
+    let of_allele = || {
+        let found = NamedAllele::split(std::str::from_utf8(name).ok()?)?;
+        names.gene(found.gene.as_bytes())
+    };
+    names.gene(name).or_else(of_allele)
+}
+
 /// Finds genes by name, in the order given; `origin` names their source in errors.
 pub fn find_genes<S: AsRef<str>>(
     names: impl IntoIterator<Item = S>,
@@ -137,7 +148,7 @@ pub fn find_genes<S: AsRef<str>>(
 ) -> Result<Vec<u32>> {
     let (known, mut unknown, mut found) = (Names::new(genes), BTreeSet::new(), Vec::new());
     for name in names {
-        match known.gene(name.as_ref().trim().as_bytes()) {
+        match gene_of(&known, name.as_ref().trim().as_bytes()) {
             Some(gene) => found.push(gene),
             None => {
                 unknown.insert(name.as_ref().to_owned());
@@ -239,7 +250,7 @@ fn each_row(
 
 /// Returns the gene columns of a header; `None` if the line is not a header.
 fn header(row: &Row<'_>, names: &Names) -> Option<Vec<usize>> {
-    if (0..row.width()).any(|cell| names.gene(row.bytes(cell)).is_some()) {
+    if (0..row.width()).any(|cell| gene_of(names, row.bytes(cell)).is_some()) {
         return None;
     }
     let columns: Vec<usize> =

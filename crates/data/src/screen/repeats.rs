@@ -88,6 +88,8 @@ pub struct Ceiling {
     pub model_pearson: f64,
     /// Whether the alleles of both measurements are the same, as far as the sources name them.
     pub alleles: RepeatAlleles,
+    /// Further gene sets that were measured twice with alleles that are not stated; they do not count.
+    pub unstated_sets: usize,
 }
 
 impl Ceiling {
@@ -96,7 +98,10 @@ impl Ceiling {
     /// Repeats of the same alleles count before those whose alleles are not stated. Different alleles never count.
     pub fn of(repeats: &[Repeats]) -> Result<Self, NoCeiling> {
         let with = |alleles: RepeatAlleles| Self::of_alleles(repeats, alleles);
-        with(RepeatAlleles::Same).or_else(|| with(RepeatAlleles::Unstated)).ok_or_else(|| {
+        let unstated = with(RepeatAlleles::Unstated);
+        let unstated_sets = unstated.map_or(0, |ceiling| ceiling.sets);
+        let same = with(RepeatAlleles::Same).map(|ceiling| Self { unstated_sets, ..ceiling });
+        same.or(unstated).ok_or_else(|| {
             let has = |alleles: RepeatAlleles| repeats.iter().any(|repeats| repeats.alleles == alleles);
             if has(RepeatAlleles::Unrecorded) {
                 NoCeiling::UnrecordedAlleles
@@ -128,6 +133,7 @@ impl Ceiling {
             sets,
             model_pearson: pearson.max(0.0).sqrt(),
             alleles,
+            unstated_sets: 0,
         })
     }
 
@@ -143,6 +149,7 @@ impl Ceiling {
             model_pearson: reliability.sqrt(),
             // An error is that of one strain.
             alleles: RepeatAlleles::Same,
+            unstated_sets: 0,
         }
     }
 }
@@ -164,7 +171,8 @@ mod tests {
         let ceiling = Ceiling::of(&[different.clone(), unstated.clone()]).unwrap();
         assert_eq!((ceiling.alleles, ceiling.sets), (RepeatAlleles::Unstated, 700));
         let same = repeats("a", "a", 30, 0.9);
-        assert_eq!(Ceiling::of(&[different, unstated, same]).unwrap().repeat_pearson, 0.9);
+        let ceiling = Ceiling::of(&[different, unstated, same]).unwrap();
+        assert_eq!((ceiling.repeat_pearson, ceiling.unstated_sets), (0.9, 700));
         let old: Repeats =
             toml::from_str("first = \"a\"\nsecond = \"a\"\nsets = 680\npearson = 0.536").unwrap();
         assert_eq!(Ceiling::of(&[old]), Err(NoCeiling::UnrecordedAlleles));

@@ -341,8 +341,8 @@ fn list(
     ];
     let rows = rows(shown, listed, records, choices)?;
     let unknown = rows.iter().any(|row| row.document.false_share.is_none()).then(|| {
-        "\u{2013}: the test part has too few samples of this regime. The precision below is of other regimes and does not hold for \
-         these hits."
+        "\u{2013}: the test part has too few samples of this regime, of linked genes or of two essential ones. The precision below \
+         does not hold for these hits."
             .to_owned()
     });
     let accuracy: BTreeSet<Option<Regime>> = rows.iter().map(|row| row.document.regime).collect();

@@ -103,13 +103,19 @@ pub fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
 
 /// States the ceiling of a screen, or why it has none.
 pub(super) fn ceiling_sentence(bounds: &Bounds) -> Option<String> {
-    if let Some(Ceiling { repeat_pearson, low, high, basis, sets, model_pearson, alleles }) = &bounds.ceiling
+    if let Some(Ceiling { repeat_pearson, low, high, basis, sets, model_pearson, alleles, unstated_sets }) =
+        &bounds.ceiling
     {
         let sets = count(*sets);
         let origin = match (basis, alleles) {
             (CeilingBasis::Repeats, RepeatAlleles::Unstated) => {
                 format!("{sets} gene sets measured twice; the alleles are not stated and some may differ")
             }
+            (CeilingBasis::Repeats, _) if *unstated_sets > 0 => format!(
+                "{sets} gene sets measured twice with stated alleles; {} more state none and do not count: import with `kind=deletion` \
+                 if genes without an allele were deleted",
+                count(*unstated_sets)
+            ),
             (CeilingBasis::Repeats, _) => format!("{sets} gene sets measured twice"),
             (CeilingBasis::StandardErrors, _) => {
                 format!("from the standard errors of {sets} scores, without differences between experiments")

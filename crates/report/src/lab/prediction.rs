@@ -9,8 +9,9 @@ use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FalseHits, FalseShare, Hit, HitEvidence,
-    HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary, RegimeAccuracy, RunEntry,
+    Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FalseHits, FalseShare, Hit, HitClass,
+    HitEvidence, HitKind, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary,
+    RegimeAccuracy, RunEntry,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -140,9 +141,14 @@ impl HitDocument {
 
     /// Sets the expected shares of false hits of a list that begins with the strongest.
     pub fn estimate(hits: &mut [Self], false_hits: &FalseHits) {
-        let shares =
-            false_hits.up_to_each(hits.iter().map(|hit| (hit.prediction, hit.genes.len(), hit.regime)));
+        let shares = false_hits.up_to_each(hits.iter().map(|hit| (hit.prediction, hit.kind())));
         hits.iter_mut().zip(shares).for_each(|(hit, share)| hit.false_share = share);
+    }
+
+    /// Returns what its chance to be false depends on beside the prediction; `None` if the regime is unknown.
+    fn kind(&self) -> Option<HitKind> {
+        let class = HitClass::of(self.linkage, self.essential.as_ref().map_or(0, Vec::len));
+        Some(HitKind { order: self.genes.len(), regime: self.regime?, class })
     }
 
     /// Returns what to consider before the set is tested.
@@ -151,7 +157,7 @@ impl HitDocument {
         flags.extend(self.measured.then(|| "measured".to_owned()));
         let essential = self.essential.iter().flatten().map(String::as_str).collect::<Vec<_>>();
         flags.extend((!essential.is_empty()).then(|| format!("essential: {}", essential.join(" "))));
-        let kilobases = self.distance.map_or(0, |bases| bases / 1_000);
+        let kilobases = self.distance.map_or(0, |bases| (bases + 500) / 1_000);
         match self.linkage {
             Linkage::Linked => flags.push(format!("linked: {kilobases} kb")),
             Linkage::Near => flags.push(format!("near: {kilobases} kb")),
@@ -313,7 +319,8 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
         format!(
             "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
-             95 % interval; estimated from the test part"
+             95 % interval; estimated from the test part; \u{2013}: it has fewer than 50 samples of the regime, of linked genes or of two \
+             essential ones"
         )
     });
     cut_offs.into_iter().chain([essential, linkage].into_iter().flatten().map(str::to_owned)).collect()
@@ -398,6 +405,10 @@ fn hit_table(title: &str, hits: &[HitDocument]) -> Table {
 /// Formats an expected share of false hits.
 pub fn false_text(found: &FalseShare) -> String {
     let FalseShare { share, low, high, .. } = found;
+    if *share == 0.0 {
+        // None of a few records was false.
+        return format!("under {:.0} %", 100.0 * high);
+    }
     format!("{:.0} % [{:.0}, {:.0}]", 100.0 * share, 100.0 * low, 100.0 * high)
 }
 
@@ -465,10 +476,18 @@ fn expected_hits(document: &PredictionDocument) -> Vec<String> {
     let sentence = |(name, hits, beyond, cut_off): (&str, &Vec<HitDocument>, &str, f64)| {
         let last = hits.iter().rposition(|hit| hit.false_share.is_some())?;
         let FalseShare { share, low, high, .. } = hits[last].false_share.as_ref()?;
-        let number = |share: f64| ((last + 1) as f64 * (1.0 - share)).round();
+        let known = hits[..=last].iter().filter(|hit| hit.false_share.is_some()).count();
+        let number = |share: f64| (known as f64 * (1.0 - share)).round();
+        let others = match last + 1 - known {
+            0 => String::new(),
+            others => format!(
+                " They leave out {} for which the test part tells nothing (\u{2013} in the list).",
+                count(others)
+            ),
+        };
         Some(format!(
-            "Of the {} {name} predictions, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.",
-            count(last + 1),
+            "Of {} {name} predictions, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.{others}",
+            count(known),
             number(*share),
             number(*high),
             number(*low)

@@ -42,7 +42,11 @@ fn not_a_run(folder: &Path, missing: &str) -> Error {
         let reason = "it is a file, not a run directory; packed models are for predict, explain and explore";
         return unopened(folder)(Error::request(reason));
     }
-    let reason = format!("it is not a run directory: there is no {missing}");
+    let reason = if folder.join("dataset.toml").is_file() {
+        "it is a dataset, not a run directory; train a model on it and name its run".to_owned()
+    } else {
+        format!("it is not a run directory: there is no {missing}")
+    };
     unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
 }
 

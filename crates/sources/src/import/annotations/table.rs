@@ -11,7 +11,15 @@ use knockout_base::error::Error;
 /// Names that the column of terms usually has.
 const TERM: [&str; 5] = ["term", "annotation", "go_id", "complex", "pathway"];
 
+/// Terms of a column that tells whether a gene is meant.
+const YES: [&str; 3] = ["1", "true", "yes"];
+const NO: [&str; 3] = ["0", "false", "no"];
+
 /// Reads two columns of a table: text, a sheet or Parquet. A row without a term is left out.
+///
+/// # Errors
+///
+/// Refuses a column of yes and no, which would annotate every gene.
 pub fn read(
     source: &Source<'_>,
     names: &Names,
@@ -28,6 +36,7 @@ pub fn read(
         return Err(source.fail(fault::empty("header line")));
     };
     let mut file = AnnotationFile::default();
+    let (mut is_answer, mut has_no) = (true, false);
     while let Some(row) = table.next_row()? {
         file.tally.rows += 1;
         let text = row.text(term)?;
@@ -35,9 +44,17 @@ pub fn read(
             file.tally.skip("no term");
             continue;
         }
+        let is_one_of = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        has_no |= is_one_of(&NO);
+        is_answer &= is_one_of(&YES) || is_one_of(&NO);
         if let Some(found) = file.tally.gene(names, row.bytes(gene), row.line()) {
             file.put(found, text).map_err(|kind| row.fail(Some(term), kind))?;
         }
+    }
+    if is_answer && has_no {
+        let text = "the column of terms holds yes and no only, so every gene would be annotated; keep the rows of genes that are \
+                    meant, with the term itself, such as `essential`";
+        return Err(source.fail(fault::request(text)));
     }
     Ok(file)
 }

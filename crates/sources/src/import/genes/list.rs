@@ -41,7 +41,7 @@ pub(crate) fn is_name(word: &str) -> bool {
 pub(crate) fn name_fault(word: &[u8]) -> Option<Error> {
     let found = match std::str::from_utf8(word) {
         Ok(text) => fault_of(text)?,
-        Err(_) => "it is not UTF-8 text".to_owned(),
+        Err(_) => "it is not UTF-8 text (Excel: save as CSV UTF-8)".to_owned(),
     };
     Some(fault::bad_value(shown(word), format!("a gene name: {found}")))
 }

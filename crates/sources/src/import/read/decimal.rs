@@ -46,6 +46,8 @@ impl Decimals {
     /// Reads a finite number; the error is the reason where the mark is at fault.
     pub(super) fn parse(&self, text: &str, position: CellPosition) -> Result<f64, Option<String>> {
         let line = position.0;
+        // Word processors write the minus sign itself.
+        let text = &text.replacen('\u{2212}', "-", 1);
         if let Some(value) = finite(text) {
             if self.has_typed_cells || !text.contains('.') {
                 return Ok(value);

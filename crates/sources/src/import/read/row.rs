@@ -42,7 +42,7 @@ impl<'r> Row<'r> {
     pub fn text(&self, column: usize) -> Result<&'r str, Error> {
         match std::str::from_utf8(self.bytes(column)) {
             Ok(text) => Ok(text.trim()),
-            Err(_) => Err(self.bad(column, "UTF-8 text")),
+            Err(_) => Err(self.bad(column, "UTF-8 text (Excel: save as CSV UTF-8)")),
         }
     }
 
