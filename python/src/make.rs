@@ -170,6 +170,7 @@ fn write(out: &Path, cell: Arc<Cell>, samples: Samples, cancel: &Cancel) -> Resu
         networks: Vec::new(),
         synthetic: None,
         repeats: Vec::new(),
+        standard_errors: None,
         samples_of_several_alleles: 0,
         from_interactions: None,
         checksums: BTreeMap::new(),

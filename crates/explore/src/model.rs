@@ -7,7 +7,7 @@ use knockout_data::cell::{GeneSets, GeneTable};
 use knockout_data::screen::{Dataset, Part, Regime, Split};
 use knockout_predict::scorer::{OpenRuns, Threads};
 use knockout_predict::{
-    Ensemble, Extremes, Hit, RegimeAccuracy, Scorer as _, Scores, TestRecord, TrainedGenes,
+    Ensemble, Extremes, Hit, HitNotes, RegimeAccuracy, Scorer as _, Scores, TestRecord, TrainedGenes,
 };
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use self_cell::self_cell;
@@ -237,10 +237,17 @@ impl Model {
         }
         let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
         let predicted = self.predict(&sets)?.unwrap_or_default();
+        let notes = HitNotes::new(self.dataset(), None, []);
         let record = |(&row, predicted): (&u32, Predicted)| {
             let set = samples.genes(row as usize);
             let (score, regime) = (samples.scores()[row as usize], self.regime(set)?);
-            Some(TestRecord { prediction: predicted.mean, score, regime, order: set.len() })
+            Some(TestRecord {
+                prediction: predicted.mean,
+                score,
+                regime,
+                order: set.len(),
+                class: notes.class(set),
+            })
         };
         let mut records: Vec<TestRecord> = rows.iter().zip(predicted).filter_map(record).collect();
         records.retain(|record| record.prediction.is_finite() && record.score.is_finite());

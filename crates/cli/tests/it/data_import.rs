@@ -177,7 +177,7 @@ fn standard_errors_give_a_ceiling() {
         .prints(&["ceiling: measuring again gives Pearson 0.7", "from the standard errors of 780 scores"]);
     home.ok("data verify k562");
 
-    home.write("bad.tsv", &text.replacen("\t0.2\n", "\t-0.2\n", 1));
+    home.write("bad.tsv", text.replacen("\t0.2\n", "\t-0.2\n", 1));
     home.fails(
         "data import bad --screen bad.tsv,standard-error=se",
         3,
