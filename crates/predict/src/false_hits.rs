@@ -205,8 +205,8 @@ mod tests {
         (0..count).map(record).collect()
     }
 
-    fn kind(order: usize, regime: Regime) -> Option<HitKind> {
-        Some(HitKind { order, regime, class: HitClass::Usual })
+    fn kind(order: usize, regime: Regime) -> HitKind {
+        HitKind { order, regime, class: HitClass::Usual }
     }
 
     /// In planted screens the share of false hits is what was estimated, also if strong predictions are rarer in the test part than
@@ -223,7 +223,7 @@ mod tests {
                 candidates.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
                 let hits = &candidates[..rank];
                 let shares = FalseHits::new(&test, CUT_OFF)
-                    .up_to_each(hits.iter().map(|hit| (hit.prediction, kind(hit.order, hit.regime))));
+                    .up_to_each(hits.iter().map(|hit| (hit.prediction, Some(kind(hit.order, hit.regime)))));
                 let last = shares[rank - 1].unwrap();
                 let strong = hits.iter().filter(|hit| CUT_OFF.is_strong(hit.score)).count();
                 let share = 1.0 - strong as f64 / rank as f64;
@@ -242,7 +242,7 @@ mod tests {
     fn groups_have_enough_records_and_rising_shares() {
         let mut rng = Rng::new(1, "groups");
         let groups = FalseHits::new(&planted(1_234, 1.0, &mut rng), CUT_OFF).groups;
-        let groups = &groups[&kind(2, Regime::Known).unwrap()];
+        let groups = &groups[&kind(2, Regime::Known)];
         assert!(groups.len() > 3 && groups.iter().all(|group| group.records >= GROUP));
         assert!(groups.is_sorted_by(|a, b| a.share() < b.share() && a.weakest > b.weakest));
         assert_eq!(groups.iter().map(|group| group.records).sum::<usize>(), 1_234);
@@ -257,9 +257,9 @@ mod tests {
         let mut records = planted(200, 1.0, &mut rng);
         records[..FEWEST - 1].iter_mut().for_each(|record| record.regime = Regime::OneNew);
         let hits = [
-            (-3.0, kind(2, Regime::Known)),
-            (-2.0, kind(2, Regime::OneNew)),
-            (-1.0, kind(3, Regime::Known)),
+            (-3.0, Some(kind(2, Regime::Known))),
+            (-2.0, Some(kind(2, Regime::OneNew))),
+            (-1.0, Some(kind(3, Regime::Known))),
             (-0.5, None),
         ];
         let shares = FalseHits::new(&records, CUT_OFF).up_to_each(hits);
@@ -273,7 +273,7 @@ mod tests {
     fn a_class_without_test_records_has_no_estimate() {
         let mut rng = Rng::new(4, "classes");
         let mut records = planted(2_000, 1.0, &mut rng);
-        let usual = [(-3.0, kind(2, Regime::Known)), (-2.5, kind(2, Regime::Known))];
+        let usual = [(-3.0, Some(kind(2, Regime::Known))), (-2.5, Some(kind(2, Regime::Known)))];
         let linked = (-9.0, Some(HitKind { class: HitClass::Linked, ..usual[0].1.unwrap() }));
         let shares = FalseHits::new(&records, CUT_OFF).up_to_each([usual[0], linked, usual[1]]);
         let alone = FalseHits::new(&records, CUT_OFF).up_to_each(usual);
@@ -288,12 +288,15 @@ mod tests {
     fn positive_hits_are_above_the_cut_off() {
         let mut rng = Rng::new(3, "sign");
         let mut records = planted(3_000, 1.0, &mut rng);
-        let negative = FalseHits::new(&records, CUT_OFF).up_to_each([(-2.5, kind(2, Regime::Known))]);
+        let negative = FalseHits::new(&records, CUT_OFF).up_to_each([(-2.5, Some(kind(2, Regime::Known)))]);
         for record in &mut records {
             (record.prediction, record.score) = (-record.prediction, -record.score);
         }
         let cut_off = HitCutOff { sign: HitSign::Positive, score: 2.0 };
-        assert_eq!(FalseHits::new(&records, cut_off).up_to_each([(2.5, kind(2, Regime::Known))]), negative);
+        assert_eq!(
+            FalseHits::new(&records, cut_off).up_to_each([(2.5, Some(kind(2, Regime::Known)))]),
+            negative
+        );
     }
 
     /// Wilson's interval of 34 of 50, computed elsewhere: 0.5419 to 0.7924.
