@@ -25,14 +25,14 @@ pub enum HitSign {
     Positive,
 }
 
-/// What hits have in common with the test records that their chance to be false is taken from.
+/// Kind of a hit: its chance to be false is taken from test records of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HitKind {
     /// Number of genes.
     pub order: usize,
     /// The regime.
     pub regime: Regime,
-    /// What sets apart how they are measured.
+    /// Class by the way in which they can be measured.
     pub class: HitClass,
 }
 

@@ -27,7 +27,7 @@ pub enum Linkage {
     Linked,
 }
 
-/// What sets apart from others how a set is measured.
+/// Class of a set by the way in which it can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HitClass {
     /// Nothing that is known.

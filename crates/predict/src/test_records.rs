@@ -18,7 +18,7 @@ pub struct TestRecord {
     pub regime: Regime,
     /// Number of genes.
     pub order: usize,
-    /// What sets apart how it was measured.
+    /// Its class by the way in which it was measured.
     pub class: HitClass,
 }
 

@@ -306,6 +306,13 @@ mod tests {
     }
 
     #[test]
+    fn alleles_stand_for_their_genes() {
+        assert_eq!(sets("YA-DAmP\tbbb1-3\nccc1\u{394}\tYB\n"), Ok(vec![vec![0, 1], vec![1, 2]]));
+        assert_eq!(find_genes(["aaa1-7", "YC-damp"], &table(), "the set").unwrap(), [0, 2]);
+        assert!(sets("YA-DAmP\tYA\n").unwrap_err().contains("names YA twice"));
+    }
+
+    #[test]
     fn headers_of_screens_are_recognised() {
         let expected = Ok(vec![vec![0, 1]]);
         for header in

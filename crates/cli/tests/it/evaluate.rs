@@ -117,6 +117,8 @@ fn a_folder_without_a_run_is_2() {
     let home = Home::empty();
     home.fails("evaluate nowhere", 2, &["not a run directory"]);
     home.fails("evaluate", 2, &["--predictions"]);
+    let home = Home::with_tiny();
+    home.fails("evaluate tiny", 2, &["it is a dataset", "train a model on it"]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub struct Bounds {
     pub no_ceiling: Option<NoCeiling>,
 }
 
-/// What a ceiling is estimated from.
+/// Origin of a ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingBasis {
@@ -80,7 +80,7 @@ pub struct Ceiling {
     pub low: f64,
     /// Upper end of its 95 % interval.
     pub high: f64,
-    /// What it is estimated from.
+    /// Its origin.
     pub basis: CeilingBasis,
     /// Gene sets that were measured twice, or samples with a standard error.
     pub sets: usize,

@@ -1,4 +1,4 @@
-//! Standard errors of scores, and what they leave of the scores' variance.
+//! Standard errors of scores, and the reliability that follows.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub struct ScoreError<'a> {
     pub squared: f64,
 }
 
-/// What standard errors leave of the variance of the scores.
+/// The reliability of scores by their standard errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StandardErrors {
     /// Samples whose score has a standard error.

@@ -85,11 +85,28 @@ fn a_table_with_a_shifted_row() {
 }
 
 #[test]
+fn a_column_of_yes_and_no_is_not_one_of_terms() {
+    for [yes, no] in [["1", "0"], ["TRUE", "False"], ["yes", "no"]] {
+        refused!(
+            read_rows(&format!("gene\tterm\nYAL001C\t{yes}\nYAL002W\t{no}\n")),
+            "go.tsv: the column of terms holds yes and no only, so every gene would be annotated; keep the rows of genes that are \
+             meant, with the term itself, such as `essential`"
+        );
+    }
+    // Rows of meant genes alone, and further terms, are fine.
+    assert_eq!(pairs(read_rows("gene\tterm\nYAL001C\t1\n").unwrap()), [pair(0, "1")]);
+    assert_eq!(
+        pairs(read_rows("gene\tterm\nYAL001C\tno\nYAL002W\tmaybe\n").unwrap()),
+        [pair(0, "no"), pair(1, "maybe")]
+    );
+}
+
+#[test]
 fn a_table_with_a_term_that_is_no_text() {
     let source = Source::bytes("go.tsv", b"gene\tterm\nYAL001C\t\xff\n");
     refused!(
         table::read(&source, &names(), None, None, None),
-        "go.tsv, line 2, column \"term\": \"\u{fffd}\" is not UTF-8 text"
+        "go.tsv, line 2, column \"term\": \"\u{fffd}\" is not UTF-8 text (Excel: save as CSV UTF-8)"
     );
 }
 

@@ -122,7 +122,7 @@ fn crlf_and_a_last_line_without_end() {
 fn not_utf8_where_it_matters() {
     refused!(
         read_table(b"a,b,score,note\nYAL001C,YAL002W,0.\xff5,x\n"),
-        "scores.csv, line 2, column \"score\": \"0.\u{fffd}5\" is not UTF-8 text"
+        "scores.csv, line 2, column \"score\": \"0.\u{fffd}5\" is not UTF-8 text (Excel: save as CSV UTF-8)"
     );
     // A citation in another encoding is nobody's business.
     assert_eq!(read_table(b"a,b,score,note\nYAL001C,YAL002W,0.5,Mu\xfcller\n").unwrap().1.measurements, 1);

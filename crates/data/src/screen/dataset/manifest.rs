@@ -34,7 +34,7 @@ pub struct Manifest {
     /// How well repeated measurements agree, where the sources had some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Repeats>,
-    /// What the standard errors of the scores leave of their variance, where a source states them.
+    /// Reliability of the scores by their standard errors, where a source states them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_errors: Option<StandardErrors>,
     /// Samples whose score is a mean over different alleles of the same genes.

@@ -130,6 +130,11 @@ mod tests {
     }
 
     #[test]
+    fn the_minus_sign_of_word_processors_is_read() {
+        assert_eq!(read(&["\u{2212}0.5", "1e\u{2212}3", "\u{2212}"]).0, [Some(-0.5), Some(0.001), None]);
+    }
+
+    #[test]
     fn a_requested_mark_decides() {
         let decimals = Decimals { requested: Some(DecimalMark::Comma), ..Decimals::default() };
         assert_eq!(decimals.parse("1,234", (2, 0)), Ok(1.234));

@@ -70,7 +70,7 @@ pub(crate) struct NumberColumns {
     pub fitness_sd: Option<usize>,
 }
 
-/// What a cell of a deviation must hold.
+/// Expected content of a cell with a deviation.
 const NOT_NEGATIVE: &str = "a standard deviation, a number not below 0";
 
 impl NumberColumns {

@@ -136,6 +136,7 @@ pub(crate) fn read_table_with(
         genes: &genes,
         query: 1,
         score: "score",
+        standard_error: None,
         p_value: None,
         fitness: None,
         fitness_sd: None,
