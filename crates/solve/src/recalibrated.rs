@@ -37,8 +37,10 @@ const NEGLIGIBLE: f64 = 1e-9;
 const FEWEST_OF_REGIME: usize = 60;
 /// Errors below which a regime has no accuracy, and folds hold out records of it.
 const FEWEST_ERRORS: usize = 200;
-/// Errors below which predictions of similar size have no fit of their own.
-const FEWEST_OF_SIZE: usize = 60;
+/// Errors below which predictions of similar size have no fit of their own, with known genes and with new ones, whose records err together.
+const FEWEST_OF_SIZE: [usize; 3] = [60, 200, 200];
+/// Share of the predictions up to which an outermost bin tells how much the strongest ones err.
+const FINE_SHARE: f64 = 0.011;
 /// Shares of the predictions between which predictions are of similar size: finer in the tails.
 const SIZE_SHARES: [f64; 10] = [0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997];
 /// Resamples of the intervals of the accuracy.
@@ -107,7 +109,7 @@ struct HeldOut {
 
 impl RegimeFit {
     /// Fits the variance; `None` with too few errors or without any variance.
-    fn new(errors: &[CheckedError]) -> Option<Self> {
+    fn new(errors: &[CheckedError], fewest_of_size: usize) -> Option<Self> {
         if errors.len() < FEWEST_OF_REGIME {
             return None;
         }
@@ -130,7 +132,7 @@ impl RegimeFit {
         let [one, wide] = fit.quantiles(errors)?;
         let scale = |factor: f32| (f64::from(factor) * one * one) as f32;
         (fit.own, fit.prediction, fit.wide) = (scale(own), scale(prediction), (wide / one) as f32);
-        fit.sizes = fit.fit_sizes(errors);
+        fit.sizes = fit.fit_sizes(errors, fewest_of_size);
         Some(fit)
     }
 
@@ -147,21 +149,26 @@ impl RegimeFit {
     }
 
     /// Fits the factors of each bin of predictions, given the fit of all of them.
-    fn fit_sizes(&self, errors: &[CheckedError]) -> Vec<SizeFit> {
+    fn fit_sizes(&self, errors: &[CheckedError], fewest: usize) -> Vec<SizeFit> {
         let mut errors = errors.to_vec();
         errors.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
         let edge = |share: f64| (share * errors.len() as f64) as usize;
+        let is_coarse = |bin: &[CheckedError]| bin.len() as f64 > FINE_SHARE * errors.len() as f64;
         let (mut sizes, mut start) = (Vec::new(), 0);
         for end in SIZE_SHARES.map(edge).into_iter().chain([errors.len()]) {
             // Bins with too few errors are joined with the next one, the last ones with each other.
             let rest = errors.len() - end;
-            if end - start < FEWEST_OF_SIZE || (rest > 0 && rest < FEWEST_OF_SIZE) {
+            if end - start < fewest || (rest > 0 && rest < fewest) {
                 continue;
             }
             let bin = &errors[start..end];
             if let Some([one, wide]) = self.quantiles(bin) {
-                let (prediction, deviation) = (bin[bin.len() / 2].prediction as f32, one as f32);
-                sizes.push(SizeFit { prediction, deviation, wide: (wide / one) as f32 / self.wide });
+                let (deviation, wide) = (one as f32, (wide / one) as f32 / self.wide);
+                let at = |prediction: f32| SizeFit { prediction, deviation, wide };
+                // A coarse bin tells little of the strongest predictions: their variance grows without a limit.
+                sizes.extend((start == 0 && is_coarse(bin)).then(|| at(f32::MIN)));
+                sizes.push(at(bin[bin.len() / 2].prediction as f32));
+                sizes.extend((rest == 0 && is_coarse(bin)).then(|| at(f32::MAX)));
             }
             start = end;
         }
@@ -185,7 +192,7 @@ impl RegimeFit {
         }
     }
 
-    /// Returns the deviation of a prediction. Beyond the strongest ones that were checked it does not grow further.
+    /// Returns the deviation of a prediction. Beyond the first and the last size its variance does not grow.
     fn deviation(&self, sd: f64, prediction: f64) -> f64 {
         let prediction = match (self.sizes.first(), self.sizes.last()) {
             (Some(low), Some(high)) => {
@@ -286,7 +293,8 @@ pub fn recalibrate(
         let is_trained = trained_genes(&fold.train, is_trained.len());
         check_fold(&*solved, &fold.held_out, (&is_trained, centre), &mut held_out);
     }
-    let fits = held_out.each_ref().map(|held_out| RegimeFit::new(&held_out.errors));
+    let fits: [Option<RegimeFit>; 3] =
+        std::array::from_fn(|regime| RegimeFit::new(&held_out[regime].errors, FEWEST_OF_SIZE[regime]));
     if fits.iter().all(Option::is_none) {
         return Ok(solution);
     }
@@ -523,7 +531,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_for_strong_predictions_too() {
-        let fit = RegimeFit::new(&planted(20_000, 1)).unwrap();
+        let fit = RegimeFit::new(&planted(20_000, 1), 60).unwrap();
         assert!((fit.own - 0.25).abs() < 0.04 && (fit.prediction - 0.5).abs() < 0.05, "{fit:?}");
         assert!((fit.wide - 1.96).abs() < 0.06, "{fit:?}");
         let fresh = planted(20_000, 2);
@@ -535,7 +543,7 @@ mod tests {
                 "{is_strong} {one} {wide}"
             );
         }
-        assert_eq!(RegimeFit::new(&planted(FEWEST_OF_REGIME - 1, 1)), None);
+        assert_eq!(RegimeFit::new(&planted(FEWEST_OF_REGIME - 1, 1), 60), None);
     }
 
     /// Returns the shares of the errors within the deviation and within the wide interval.
@@ -562,7 +570,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_in_both_tails() {
-        let fit = RegimeFit::new(&planted_tails(20_000, 1)).unwrap();
+        let fit = RegimeFit::new(&planted_tails(20_000, 1), 60).unwrap();
         let fresh = planted_tails(40_000, 2);
         for range in [f64::NEG_INFINITY..-3.0, -3.0..0.0, 0.0..3.0, 3.0..f64::INFINITY] {
             let errors: Vec<_> = fresh.iter().filter(|e| range.contains(&e.prediction)).collect();
@@ -580,7 +588,7 @@ mod tests {
 
     #[test]
     fn sizes_are_stored_and_damaged_ones_refused() {
-        let fit = RegimeFit::new(&planted_tails(5_000, 1)).unwrap();
+        let fit = RegimeFit::new(&planted_tails(5_000, 1), 60).unwrap();
         assert!(fit.sizes.len() > 4);
         let tensor = fit.sizes_tensor(1);
         assert_eq!(RegimeFit::load_sizes(std::slice::from_ref(&tensor), 1).unwrap(), fit.sizes);
