@@ -37,8 +37,9 @@ const NEGLIGIBLE: f64 = 1e-9;
 const FEWEST_OF_REGIME: usize = 60;
 /// Errors below which a regime has no accuracy, and folds hold out records of it.
 const FEWEST_ERRORS: usize = 200;
-/// Errors below which predictions of similar size have no fit of their own, with known genes and with new ones, whose records err together.
-const FEWEST_OF_SIZE: [usize; 3] = [60, 200, 200];
+/// Bins of predictions of similar size, with known genes and with new ones, whose records err together.
+const KNOWN_SIZES: SizeBins = SizeBins { fewest: 60, is_limited: true };
+const NEW_SIZES: SizeBins = SizeBins { fewest: 200, is_limited: false };
 /// Share of the predictions up to which an outermost bin tells how much the strongest ones err.
 const FINE_SHARE: f64 = 0.011;
 /// Shares of the predictions between which predictions are of similar size: finer in the tails.
@@ -88,6 +89,15 @@ struct SizeFit {
     wide: f32,
 }
 
+/// How predictions are divided by size.
+#[derive(Debug, Clone, Copy)]
+struct SizeBins {
+    /// Errors below which a bin has no fit of its own.
+    fewest: usize,
+    /// Whether the variance stops growing in the outermost bins.
+    is_limited: bool,
+}
+
 /// An error of a prediction, with what its variance depends on.
 #[derive(Debug, Clone, Copy)]
 struct CheckedError {
@@ -109,7 +119,7 @@ struct HeldOut {
 
 impl RegimeFit {
     /// Fits the variance; `None` with too few errors or without any variance.
-    fn new(errors: &[CheckedError], fewest_of_size: usize) -> Option<Self> {
+    fn new(errors: &[CheckedError], bins: SizeBins) -> Option<Self> {
         if errors.len() < FEWEST_OF_REGIME {
             return None;
         }
@@ -132,7 +142,7 @@ impl RegimeFit {
         let [one, wide] = fit.quantiles(errors)?;
         let scale = |factor: f32| (f64::from(factor) * one * one) as f32;
         (fit.own, fit.prediction, fit.wide) = (scale(own), scale(prediction), (wide / one) as f32);
-        fit.sizes = fit.fit_sizes(errors, fewest_of_size);
+        fit.sizes = fit.fit_sizes(errors, bins);
         Some(fit)
     }
 
@@ -149,11 +159,12 @@ impl RegimeFit {
     }
 
     /// Fits the factors of each bin of predictions, given the fit of all of them.
-    fn fit_sizes(&self, errors: &[CheckedError], fewest: usize) -> Vec<SizeFit> {
+    fn fit_sizes(&self, errors: &[CheckedError], SizeBins { fewest, is_limited }: SizeBins) -> Vec<SizeFit> {
         let mut errors = errors.to_vec();
         errors.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
         let edge = |share: f64| (share * errors.len() as f64) as usize;
-        let is_coarse = |bin: &[CheckedError]| bin.len() as f64 > FINE_SHARE * errors.len() as f64;
+        let is_unlimited =
+            |bin: &[CheckedError]| !is_limited || bin.len() as f64 > FINE_SHARE * errors.len() as f64;
         let (mut sizes, mut start) = (Vec::new(), 0);
         for end in SIZE_SHARES.map(edge).into_iter().chain([errors.len()]) {
             // Bins with too few errors are joined with the next one, the last ones with each other.
@@ -166,9 +177,9 @@ impl RegimeFit {
                 let (deviation, wide) = (one as f32, (wide / one) as f32 / self.wide);
                 let at = |prediction: f32| SizeFit { prediction, deviation, wide };
                 // A coarse bin tells little of the strongest predictions: their variance grows without a limit.
-                sizes.extend((start == 0 && is_coarse(bin)).then(|| at(f32::MIN)));
+                sizes.extend((start == 0 && is_unlimited(bin)).then(|| at(f32::MIN)));
                 sizes.push(at(bin[bin.len() / 2].prediction as f32));
-                sizes.extend((rest == 0 && is_coarse(bin)).then(|| at(f32::MAX)));
+                sizes.extend((rest == 0 && is_unlimited(bin)).then(|| at(f32::MAX)));
             }
             start = end;
         }
@@ -293,8 +304,9 @@ pub fn recalibrate(
         let is_trained = trained_genes(&fold.train, is_trained.len());
         check_fold(&*solved, &fold.held_out, (&is_trained, centre), &mut held_out);
     }
-    let fits: [Option<RegimeFit>; 3] =
-        std::array::from_fn(|regime| RegimeFit::new(&held_out[regime].errors, FEWEST_OF_SIZE[regime]));
+    let [known, one_new, several_new] = &held_out;
+    let fits = [(known, KNOWN_SIZES), (one_new, NEW_SIZES), (several_new, NEW_SIZES)]
+        .map(|(held_out, bins)| RegimeFit::new(&held_out.errors, bins));
     if fits.iter().all(Option::is_none) {
         return Ok(solution);
     }
@@ -531,7 +543,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_for_strong_predictions_too() {
-        let fit = RegimeFit::new(&planted(20_000, 1), 60).unwrap();
+        let fit = RegimeFit::new(&planted(20_000, 1), KNOWN_SIZES).unwrap();
         assert!((fit.own - 0.25).abs() < 0.04 && (fit.prediction - 0.5).abs() < 0.05, "{fit:?}");
         assert!((fit.wide - 1.96).abs() < 0.06, "{fit:?}");
         let fresh = planted(20_000, 2);
@@ -543,7 +555,7 @@ mod tests {
                 "{is_strong} {one} {wide}"
             );
         }
-        assert_eq!(RegimeFit::new(&planted(FEWEST_OF_REGIME - 1, 1), 60), None);
+        assert_eq!(RegimeFit::new(&planted(FEWEST_OF_REGIME - 1, 1), KNOWN_SIZES), None);
     }
 
     /// Returns the shares of the errors within the deviation and within the wide interval.
@@ -570,7 +582,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_in_both_tails() {
-        let fit = RegimeFit::new(&planted_tails(20_000, 1), 60).unwrap();
+        let fit = RegimeFit::new(&planted_tails(20_000, 1), KNOWN_SIZES).unwrap();
         let fresh = planted_tails(40_000, 2);
         for range in [f64::NEG_INFINITY..-3.0, -3.0..0.0, 0.0..3.0, 3.0..f64::INFINITY] {
             let errors: Vec<_> = fresh.iter().filter(|e| range.contains(&e.prediction)).collect();
@@ -588,7 +600,7 @@ mod tests {
 
     #[test]
     fn sizes_are_stored_and_damaged_ones_refused() {
-        let fit = RegimeFit::new(&planted_tails(5_000, 1), 60).unwrap();
+        let fit = RegimeFit::new(&planted_tails(5_000, 1), KNOWN_SIZES).unwrap();
         assert!(fit.sizes.len() > 4);
         let tensor = fit.sizes_tensor(1);
         assert_eq!(RegimeFit::load_sizes(std::slice::from_ref(&tensor), 1).unwrap(), fit.sizes);
