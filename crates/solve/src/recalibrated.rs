@@ -55,6 +55,7 @@ const WIDE_OF_NORMAL: f64 = 1.96;
 /// Beginning of the names of weights that only sets of known genes have.
 const KNOWN_WEIGHT: &str = "stack.weight.";
 const FITS: &str = "regimes.deviations";
+const LIMITS: &str = "regimes.limits";
 const SIZES: &str = "regimes.sizes";
 const TRAINED: &str = "regimes.trained";
 
@@ -77,6 +78,8 @@ struct RegimeFit {
     own: f32,
     prediction: f32,
     wide: f32,
+    /// Predictions below and above which the variance does not grow.
+    limits: [f32; 2],
     /// In order of the prediction; empty in solutions of earlier versions.
     sizes: Vec<SizeFit>,
 }
@@ -88,6 +91,9 @@ struct SizeFit {
     deviation: f32,
     wide: f32,
 }
+
+/// Limits of a variance that grows with every prediction, as in solutions of earlier versions.
+const NO_LIMITS: [f32; 2] = [f32::MIN, f32::MAX];
 
 /// How predictions are divided by size.
 #[derive(Debug, Clone, Copy)]
@@ -138,11 +144,11 @@ impl RegimeFit {
         }
         let found = non_negative_least_squares(&gram, &moments);
         let [own, prediction] = [found[0] as f32, found[1] as f32];
-        let mut fit = Self { own, prediction, wide: 1.0, sizes: Vec::new() };
+        let mut fit = Self { own, prediction, wide: 1.0, limits: NO_LIMITS, sizes: Vec::new() };
         let [one, wide] = fit.quantiles(errors)?;
         let scale = |factor: f32| (f64::from(factor) * one * one) as f32;
         (fit.own, fit.prediction, fit.wide) = (scale(own), scale(prediction), (wide / one) as f32);
-        fit.sizes = fit.fit_sizes(errors, bins);
+        (fit.limits, fit.sizes) = fit.fit_sizes(errors, bins);
         Some(fit)
     }
 
@@ -158,14 +164,13 @@ impl RegimeFit {
         Some([quantile(WITHIN[0])?, quantile(WITHIN[1])?])
     }
 
-    /// Fits the factors of each bin of predictions, given the fit of all of them.
-    fn fit_sizes(&self, errors: &[CheckedError], SizeBins { fewest, is_limited }: SizeBins) -> Vec<SizeFit> {
+    /// Fits the factors of each bin of predictions, given the fit of all of them, and the limits of the variance.
+    fn fit_sizes(&self, errors: &[CheckedError], bins: SizeBins) -> ([f32; 2], Vec<SizeFit>) {
         let mut errors = errors.to_vec();
         errors.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
         let edge = |share: f64| (share * errors.len() as f64) as usize;
-        let is_unlimited =
-            |bin: &[CheckedError]| !is_limited || bin.len() as f64 > FINE_SHARE * errors.len() as f64;
-        let (mut sizes, mut start) = (Vec::new(), 0);
+        let SizeBins { fewest, is_limited } = bins;
+        let (mut limits, mut sizes, mut start) = (NO_LIMITS, Vec::new(), 0);
         for end in SIZE_SHARES.map(edge).into_iter().chain([errors.len()]) {
             // Bins with too few errors are joined with the next one, the last ones with each other.
             let rest = errors.len() - end;
@@ -174,17 +179,23 @@ impl RegimeFit {
             }
             let bin = &errors[start..end];
             if let Some([one, wide]) = self.quantiles(bin) {
-                let (deviation, wide) = (one as f32, (wide / one) as f32 / self.wide);
-                let at = |prediction: f32| SizeFit { prediction, deviation, wide };
+                let (prediction, deviation) = (bin[bin.len() / 2].prediction as f32, one as f32);
+                sizes.push(SizeFit { prediction, deviation, wide: (wide / one) as f32 / self.wide });
                 // A coarse bin tells little of the strongest predictions: their variance grows without a limit.
-                sizes.extend((start == 0 && is_unlimited(bin)).then(|| at(f32::MIN)));
-                sizes.push(at(bin[bin.len() / 2].prediction as f32));
-                sizes.extend((rest == 0 && is_unlimited(bin)).then(|| at(f32::MAX)));
+                if is_limited && bin.len() as f64 <= FINE_SHARE * errors.len() as f64 {
+                    let [low, high] = &mut limits;
+                    if start == 0 {
+                        *low = prediction.min(0.0);
+                    }
+                    if rest == 0 {
+                        *high = prediction.max(0.0);
+                    }
+                }
             }
             start = end;
         }
         sizes.dedup_by_key(|size| size.prediction);
-        sizes
+        (limits, sizes)
     }
 
     /// Returns the factors for a prediction, interpolated between bins.
@@ -203,14 +214,9 @@ impl RegimeFit {
         }
     }
 
-    /// Returns the deviation of a prediction. Beyond the first and the last size its variance does not grow.
     fn deviation(&self, sd: f64, prediction: f64) -> f64 {
-        let prediction = match (self.sizes.first(), self.sizes.last()) {
-            (Some(low), Some(high)) => {
-                prediction.clamp(f64::from(low.prediction).min(0.0), f64::from(high.prediction).max(0.0))
-            }
-            _ => prediction,
-        };
+        let [low, high] = self.limits.map(f64::from);
+        let prediction = prediction.clamp(low, high);
         let variance = f64::from(self.own) * sd * sd + f64::from(self.prediction) * prediction * prediction;
         variance.sqrt() * self.factors(prediction)[0]
     }
@@ -312,7 +318,7 @@ pub fn recalibrate(
     }
     // A regime with too few errors has the fit of the easier one; known genes keep the deviations of the solution.
     let wide = solution.wide_interval().unwrap_or(WIDE_OF_NORMAL) as f32;
-    let mut last = RegimeFit { own: 1.0, prediction: 0.0, wide, sizes: Vec::new() };
+    let mut last = RegimeFit { own: 1.0, prediction: 0.0, wide, limits: NO_LIMITS, sizes: Vec::new() };
     let fits = fits.map(|fit| {
         last = fit.unwrap_or_else(|| last.clone());
         last.clone()
@@ -452,9 +458,15 @@ impl Recalibrated {
             _ if stored.len() == 9 => (&stored[..], 0.0),
             _ => return Err(bad_tensor(FITS)),
         };
+        let limits =
+            if has(tensors, LIMITS) { find_vector(tensors, LIMITS, 6)? } else { NO_LIMITS.repeat(3) };
+        if limits.chunks(2).any(|limits| !(limits[0] <= 0.0 && limits[1] >= 0.0)) {
+            return Err(bad_tensor(LIMITS));
+        }
         let fit = |regime: usize| {
             let [own, prediction, wide] = std::array::from_fn(|i| numbers[3 * regime + i]);
-            Ok(RegimeFit { own, prediction, wide, sizes: RegimeFit::load_sizes(tensors, regime)? })
+            let limits = std::array::from_fn(|i| limits[2 * regime + i]);
+            Ok(RegimeFit { own, prediction, wide, limits, sizes: RegimeFit::load_sizes(tensors, regime)? })
         };
         let fits = [fit(0)?, fit(1)?, fit(2)?];
         let trained = find_vector(tensors, TRAINED, gene_count)?;
@@ -493,6 +505,7 @@ impl Solution for Recalibrated {
         let fits = self.fits.iter().flat_map(|fit| [fit.own, fit.prediction, fit.wide]);
         let numbers = fits.chain([self.centre]).collect();
         tensors.push(Tensor::vector(FITS, numbers));
+        tensors.push(Tensor::vector(LIMITS, self.fits.iter().flat_map(|fit| fit.limits).collect()));
         let fits = self.fits.iter().enumerate().filter(|(_, fit)| !fit.sizes.is_empty());
         tensors.extend(fits.map(|(regime, fit)| fit.sizes_tensor(regime)));
         let flags = self.is_trained.iter().map(|&is_trained| f32::from(u8::from(is_trained)));
@@ -596,6 +609,17 @@ mod tests {
         let without = RegimeFit { sizes: Vec::new(), ..fit };
         let errors: Vec<_> = fresh.iter().filter(|e| e.prediction > 3.0).collect();
         assert!(within(&without, &errors)[0] > 0.8);
+    }
+
+    #[test]
+    fn the_variance_stops_growing_for_known_genes_alone() {
+        let errors = planted(20_000, 1);
+        let known = RegimeFit::new(&errors, KNOWN_SIZES).unwrap();
+        assert!(known.limits[0] < -4.0 && known.limits[1] > 4.0 && known.limits[1] < 9.0, "{known:?}");
+        assert_eq!(known.deviation(1.0, -20.0), known.deviation(1.0, -10.0));
+        let new = RegimeFit::new(&errors, NEW_SIZES).unwrap();
+        assert_eq!(new.limits, NO_LIMITS);
+        assert!(new.deviation(1.0, -20.0) > 1.5 * new.deviation(1.0, -10.0));
     }
 
     #[test]
