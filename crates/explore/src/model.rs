@@ -241,13 +241,7 @@ impl Model {
         let record = |(&row, predicted): (&u32, Predicted)| {
             let set = samples.genes(row as usize);
             let (score, regime) = (samples.scores()[row as usize], self.regime(set)?);
-            Some(TestRecord {
-                prediction: predicted.mean,
-                score,
-                regime,
-                order: set.len(),
-                class: notes.class(set),
-            })
+            Some(TestRecord { prediction: predicted.mean, score, kind: notes.kind(set, regime) })
         };
         let mut records: Vec<TestRecord> = rows.iter().zip(predicted).filter_map(record).collect();
         records.retain(|record| record.prediction.is_finite() && record.score.is_finite());

@@ -1,20 +1,19 @@
 //! The expected share of false hits up to each rank of a list.
 //!
 //! A hit is false if its score would not be beyond a cut-off. The chance of that depends on the prediction. It is taken from records of
-//! the test part of the same kind (size, regime, and whether they are linked or essential): their shares of false records in groups of at least [`GROUP`] neighbours by prediction,
-//! made monotone by pooling adjacent groups. The estimate of a rank is the mean chance of the hits up to it: the expected false-discovery
+//! the test part of the same [`HitKind`]: their shares of false records in groups of at least [`GROUP`] neighbours by prediction, made
+//! monotone by pooling adjacent groups. The estimate of a rank is the mean chance of the hits up to it: the expected false-discovery
 //! proportion. It holds if sets with equal predictions are false as often among the candidates as in the test part.
 
-use crate::hit_notes::HitClass;
+use crate::hit_notes::HitKind;
 use crate::test_records::TestRecord;
-use knockout_data::screen::Regime;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Fewest records of a group. The strongest predictions count like their whole group, so their estimate is rather too high.
 const GROUP: usize = 10;
-/// Fewest records of a kind.
-const FEWEST: usize = 50;
+/// Fewest test records of a kind that has an estimate.
+pub const FEWEST_OF_KIND: usize = 50;
 
 /// Sign of the interactions that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,17 +22,6 @@ pub enum HitSign {
     Negative,
     /// Positive interactions: the highest predictions.
     Positive,
-}
-
-/// Kind of a hit: its chance to be false is taken from test records of the same kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HitKind {
-    /// Number of genes.
-    pub order: usize,
-    /// The regime.
-    pub regime: Regime,
-    /// Class by the way in which they can be measured.
-    pub class: HitClass,
 }
 
 /// A score beyond which an interaction counts as strong.
@@ -104,11 +92,10 @@ impl FalseHits {
     pub fn new(records: &[TestRecord], cut_off: HitCutOff) -> Self {
         let mut by_kind: BTreeMap<HitKind, Vec<(f64, bool)>> = BTreeMap::new();
         for record in records {
-            let kind = HitKind { order: record.order, regime: record.regime, class: record.class };
-            let of_kind = by_kind.entry(kind).or_default();
+            let of_kind = by_kind.entry(record.kind).or_default();
             of_kind.push((cut_off.strength(record.prediction), !cut_off.is_strong(record.score)));
         }
-        by_kind.retain(|_, records| records.len() >= FEWEST);
+        by_kind.retain(|_, records| records.len() >= FEWEST_OF_KIND);
         let groups = by_kind.into_iter().map(|(key, records)| (key, monotone(&grouped(records)))).collect();
         Self { cut_off, groups }
     }
@@ -191,7 +178,9 @@ pub fn wilson(share: f64, records: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hit_notes::HitClass;
     use knockout_base::random::Rng;
+    use knockout_data::screen::Regime;
 
     const CUT_OFF: HitCutOff = HitCutOff { sign: HitSign::Negative, score: -2.0 };
 
@@ -199,8 +188,7 @@ mod tests {
     fn planted(count: usize, spread: f64, rng: &mut Rng) -> Vec<TestRecord> {
         let record = |_| {
             let prediction = spread * rng.normal();
-            let (score, regime) = (prediction + rng.normal(), Regime::Known);
-            TestRecord { prediction, score, regime, order: 2, class: HitClass::Usual }
+            TestRecord { prediction, score: prediction + rng.normal(), kind: kind(2, Regime::Known) }
         };
         (0..count).map(record).collect()
     }
@@ -223,7 +211,7 @@ mod tests {
                 candidates.sort_by(|a, b| a.prediction.total_cmp(&b.prediction));
                 let hits = &candidates[..rank];
                 let shares = FalseHits::new(&test, CUT_OFF)
-                    .up_to_each(hits.iter().map(|hit| (hit.prediction, Some(kind(hit.order, hit.regime)))));
+                    .up_to_each(hits.iter().map(|hit| (hit.prediction, Some(hit.kind))));
                 let last = shares[rank - 1].unwrap();
                 let strong = hits.iter().filter(|hit| CUT_OFF.is_strong(hit.score)).count();
                 let share = 1.0 - strong as f64 / rank as f64;
@@ -255,7 +243,7 @@ mod tests {
     fn a_regime_with_few_test_records_has_no_estimate() {
         let mut rng = Rng::new(2, "regimes");
         let mut records = planted(200, 1.0, &mut rng);
-        records[..FEWEST - 1].iter_mut().for_each(|record| record.regime = Regime::OneNew);
+        records[..FEWEST_OF_KIND - 1].iter_mut().for_each(|record| record.kind.regime = Regime::OneNew);
         let hits = [
             (-3.0, Some(kind(2, Regime::Known))),
             (-2.0, Some(kind(2, Regime::OneNew))),
@@ -264,7 +252,7 @@ mod tests {
         ];
         let shares = FalseHits::new(&records, CUT_OFF).up_to_each(hits);
         assert_eq!(shares.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, false, false]);
-        records[FEWEST].regime = Regime::OneNew;
+        records[FEWEST_OF_KIND].kind.regime = Regime::OneNew;
         assert!(FalseHits::new(&records, CUT_OFF).up_to_each(hits)[1].is_some());
     }
 
@@ -279,7 +267,7 @@ mod tests {
         let alone = FalseHits::new(&records, CUT_OFF).up_to_each(usual);
         assert_eq!(shares, [alone[0], None, alone[1]]);
         for record in &mut records[..100] {
-            record.class = HitClass::Linked;
+            record.kind.class = HitClass::Linked;
         }
         assert!(FalseHits::new(&records, CUT_OFF).up_to_each([linked])[0].is_some());
     }

@@ -49,6 +49,17 @@ impl HitClass {
     }
 }
 
+/// Kind of a set: the chance of a hit to be false is taken from test records of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HitKind {
+    /// Number of genes.
+    pub order: usize,
+    /// Whether training has seen the genes.
+    pub regime: Regime,
+    /// Class by the way in which it can be measured.
+    pub class: HitClass,
+}
+
 /// Notes on a hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HitNote {
@@ -114,10 +125,10 @@ impl<'a> HitNotes<'a> {
         }
     }
 
-    /// Returns the class of a set.
-    pub fn class(&self, genes: &[u32]) -> HitClass {
-        let essential = self.essential_genes(genes);
-        HitClass::of(self.linkage(genes).0, essential.map_or(0, |essential| essential.len()))
+    /// Returns the kind of a set of this regime.
+    pub fn kind(&self, genes: &[u32], regime: Regime) -> HitKind {
+        let essential = self.essential_genes(genes).map_or(0, |essential| essential.len());
+        HitKind { order: genes.len(), regime, class: HitClass::of(self.linkage(genes).0, essential) }
     }
 
     /// Returns the essential genes of a set; `None` if the dataset has no such annotations.

@@ -2,10 +2,10 @@
 
 use crate::TrainedGenes;
 use crate::accuracy::test_predictions;
-use crate::hit_notes::{HitClass, HitNotes};
+use crate::hit_notes::{HitKind, HitNotes};
 use crate::scorer::OpenRuns;
 use knockout_base::error::Result;
-use knockout_data::screen::{Part, Regime};
+use knockout_data::screen::Part;
 
 /// A record of the test part.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,12 +14,8 @@ pub struct TestRecord {
     pub prediction: f64,
     /// The measured score.
     pub score: f64,
-    /// Whether training has seen the genes.
-    pub regime: Regime,
-    /// Number of genes.
-    pub order: usize,
-    /// Its class by the way in which it was measured.
-    pub class: HitClass,
+    /// Its kind.
+    pub kind: HitKind,
 }
 
 impl TestRecord {
@@ -33,8 +29,7 @@ impl TestRecord {
         let record = |(&row, prediction): (&u32, f64)| {
             let set = samples.genes(row as usize);
             let score = samples.scores()[row as usize];
-            let (regime, class) = (trained.regime(set), notes.class(set));
-            Self { prediction, score, regime, order: set.len(), class }
+            Self { prediction, score, kind: notes.kind(set, trained.regime(set)) }
         };
         let records = rows.iter().zip(predictions).map(record);
         Ok(Some(records.filter(|record| record.prediction.is_finite() && record.score.is_finite()).collect()))

@@ -156,7 +156,8 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         Ok(hits) => hits.order,
         Err(_) => model.trained_orders().first().copied().unwrap_or(2),
     };
-    let of_order: Vec<TestRecord> = records.iter().filter(|record| record.order == order).copied().collect();
+    let of_order: Vec<TestRecord> =
+        records.iter().filter(|record| record.kind.order == order).copied().collect();
     let ordered = choices.ordered(&of_order);
     let strong = ordered.iter().filter(|record| choices.is_strong(record.score)).count();
     page.facts = vec![
@@ -274,7 +275,7 @@ fn at_numbers(ordered: &[&TestRecord], strong: usize, choices: &Choices) -> Sect
 fn regimes(records: &[&TestRecord]) -> String {
     let mut counts: BTreeMap<Regime, usize> = BTreeMap::new();
     for record in records {
-        *counts.entry(record.regime).or_default() += 1;
+        *counts.entry(record.kind.regime).or_default() += 1;
     }
     let counts = counts.into_iter().map(|(regime, number)| format!("{}: {}", regime.title(), count(number)));
     counts.collect::<Vec<String>>().join("; ")
@@ -400,7 +401,7 @@ impl Listed {
         let hits = shown.model.hits().as_ref().map_err(|reason| Problem::wrong(reason.clone()))?;
         let records = shown.model.test_records().as_deref().unwrap_or_default();
         let of_order: Vec<TestRecord> =
-            records.iter().filter(|record| record.order == hits.order).copied().collect();
+            records.iter().filter(|record| record.kind.order == hits.order).copied().collect();
         let chosen = choices.hits(hits);
         let rows = rows(&shown, &chosen[..chosen.len().min(HITS)], &of_order, &choices)?;
         let enrichment = found_terms(&shown, hits, &choices);

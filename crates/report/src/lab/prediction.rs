@@ -9,8 +9,8 @@ use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FalseHits, FalseShare, Hit, HitClass,
-    HitEvidence, HitKind, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary,
+    Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FEWEST_OF_KIND, FalseHits, FalseShare, Hit,
+    HitClass, HitEvidence, HitKind, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary,
     RegimeAccuracy, RunEntry,
 };
 use serde::Serialize;
@@ -319,8 +319,8 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
         format!(
             "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
-             95 % interval; estimated from the test part; \u{2013}: it has fewer than 50 samples of the regime, of linked genes or of two \
-             essential ones"
+             95 % interval; estimated from the test part; \u{2013}: it has fewer than {FEWEST_OF_KIND} samples of the regime, of linked \
+             genes or of two essential ones"
         )
     });
     cut_offs.into_iter().chain([essential, linkage].into_iter().flatten().map(str::to_owned)).collect()
@@ -439,7 +439,7 @@ pub fn hits_page(
         Fact::new(format!("Pearson, sets of {} genes, {}", found.genes, found.regime.title()), pearson)
     }));
     let accuracy = accuracy_sentences(&accuracy).into_iter();
-    let accuracy = accuracy.map(|sentence| format!("Accuracy, {sentence}."));
+    let accuracy = accuracy.map(|sentence| format!("Accuracy (Pearson), {sentence}."));
     let scatter = calibration.map(|found| scatter("Test part", &found.measured, &found.predicted));
     Page {
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),

@@ -156,5 +156,5 @@ pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
     };
     let interval = low.zip(*high).map_or_else(String::new, |(low, high)| format!(" [{low:.4}, {high:.4}]"));
     let pearson = pearson.map_or_else(|| "undefined".to_owned(), |pearson| format!("{pearson:.4}"));
-    format!("{}: Pearson {pearson}{interval} ({source}, {} samples)", regime.title(), count(*records))
+    format!("{}: {pearson}{interval} ({source}, {} samples)", regime.title(), count(*records))
 }
