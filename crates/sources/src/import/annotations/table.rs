@@ -45,8 +45,9 @@ pub fn read(
             continue;
         }
         let is_one_of = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-        has_no |= is_one_of(&NO);
-        is_answer &= is_one_of(&YES) || is_one_of(&NO);
+        let is_no = is_one_of(&NO);
+        has_no |= is_no;
+        is_answer &= is_no || is_one_of(&YES);
         if let Some(found) = file.tally.gene(names, row.bytes(gene), row.line()) {
             file.put(found, text).map_err(|kind| row.fail(Some(term), kind))?;
         }

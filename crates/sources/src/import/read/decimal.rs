@@ -2,7 +2,11 @@
 //!
 //! A table has one mark. Its numbers show which one; `1,234` shows nothing, because it may be a thousand.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+
+/// The minus sign of word processors, which is not the hyphen of programs.
+const MINUS: char = '\u{2212}';
 
 /// The character before the fraction of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -46,8 +50,11 @@ impl Decimals {
     /// Reads a finite number; the error is the reason where the mark is at fault.
     pub(super) fn parse(&self, text: &str, position: CellPosition) -> Result<f64, Option<String>> {
         let line = position.0;
-        // Word processors write the minus sign itself.
-        let text = &text.replacen('\u{2212}', "-", 1);
+        let text: &str = &if text.contains(MINUS) {
+            Cow::Owned(text.replacen(MINUS, "-", 1))
+        } else {
+            Cow::Borrowed(text)
+        };
         if let Some(value) = finite(text) {
             if self.has_typed_cells || !text.contains('.') {
                 return Ok(value);

@@ -20,8 +20,7 @@ pub fn read(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCount
     let &[gene_a, allele_a, gene_b, allele_b, score] = found.as_slice() else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers =
-        NumberColumns { score, standard_error: None, p_value: None, fitness: None, fitness_sd: None };
+    let numbers = NumberColumns { score, ..NumberColumns::default() };
     while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
         let read = (|| {

@@ -41,13 +41,7 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Scre
     else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers = NumberColumns {
-        score,
-        standard_error: None,
-        p_value: rest[0],
-        fitness: rest[1],
-        fitness_sd: rest[2],
-    };
+    let numbers = numbers(score, rest);
     while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
         let read = (|| {
@@ -108,13 +102,7 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Sc
     else {
         return Err(source.fail(fault::empty("header line")));
     };
-    let numbers = NumberColumns {
-        score,
-        standard_error: None,
-        p_value: rest[0],
-        fitness: rest[1],
-        fitness_sd: rest[2],
-    };
+    let numbers = numbers(score, rest);
     while let Some(row) = table.next_row().map_err(|error| sink.ended_by(error))? {
         sink.row();
         let read = (|| {
@@ -131,6 +119,17 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<Sc
         sink.note(read)?;
     }
     sink.finish()
+}
+
+/// Returns the columns of the numbers: that of the score, and those of p-value, fitness and its deviation.
+fn numbers(score: usize, rest: &[Option<usize>]) -> NumberColumns {
+    NumberColumns {
+        score,
+        p_value: rest[0],
+        fitness: rest[1],
+        fitness_sd: rest[2],
+        ..NumberColumns::default()
+    }
 }
 
 /// The first six columns, which are required, and the others.

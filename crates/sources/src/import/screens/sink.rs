@@ -56,7 +56,7 @@ pub struct Numbers {
 }
 
 /// Columns of the numbers.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NumberColumns {
     /// Column of the score.
     pub score: usize,
