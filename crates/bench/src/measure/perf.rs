@@ -60,21 +60,21 @@ impl Perf {
     pub(crate) fn finish(mut self) -> Result<CpuSamples> {
         self.command("stop")?;
         self.commands = None;
-        let mut said = String::new();
+        let mut printed = String::new();
         if let Some(mut stderr) = self.program.stderr.take() {
-            stderr.read_to_string(&mut said).map_err(not_heard)?;
+            stderr.read_to_string(&mut printed).map_err(not_read)?;
         }
-        let status = self.program.wait().map_err(not_heard)?;
+        let status = self.program.wait().map_err(not_read)?;
         if !status.success() {
-            return Err(refused(&said));
+            return Err(refused(&printed));
         }
         let mut script = perf(["script", "--ns", "-F", "tid,time,event,ip,sym,dso", "-i"]);
         script.arg(&self.data).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut script = script.spawn().map_err(not_started)?;
-        let printed =
+        let stdout =
             script.stdout.take().ok_or_else(|| Error::failure("perf script has no standard output"))?;
-        let samples = CpuSamples::read(BufReader::new(printed));
-        let status = script.wait().map_err(not_heard)?;
+        let samples = CpuSamples::read(BufReader::new(stdout));
+        let status = script.wait().map_err(not_read)?;
         let samples = samples?;
         if !status.success() {
             return Err(Error::failure(format!(
@@ -97,19 +97,19 @@ impl Perf {
             None => Err(io::ErrorKind::BrokenPipe.into()),
         };
         let mut answer = Vec::new();
-        let heard = sent.and_then(|()| self.answers.read_until(b'\n', &mut answer));
+        let answered = sent.and_then(|()| self.answers.read_until(b'\n', &mut answer));
         // Answers are `ack` and a null after the end of the line.
-        if heard.is_ok() && answer.trim_ascii().ends_with(b"ack") {
+        if answered.is_ok() && answer.trim_ascii().ends_with(b"ack") {
             return Ok(());
         }
         // It has ended, or it would have answered.
         self.commands = None;
         self.program.kill().ok();
-        let mut said = String::new();
+        let mut printed = String::new();
         if let Some(mut stderr) = self.program.stderr.take() {
-            stderr.read_to_string(&mut said).ok();
+            stderr.read_to_string(&mut printed).ok();
         }
-        Err(refused(&said))
+        Err(refused(&printed))
     }
 }
 
@@ -135,21 +135,21 @@ fn not_started(cause: io::Error) -> Error {
     Error::failure("could not start perf").caused_by(cause)
 }
 
-fn not_heard(cause: io::Error) -> Error {
+fn not_read(cause: io::Error) -> Error {
     Error::failure("could not read what perf printed").caused_by(cause)
 }
 
 /// Returns the error of a `perf record` that ended, given what it printed.
-fn refused(said: &str) -> Error {
-    if said.contains("perf_event_paranoid")
-        || said.contains("Permission denied")
-        || said.contains("not permitted")
+fn refused(printed: &str) -> Error {
+    if printed.contains("perf_event_paranoid")
+        || printed.contains("Permission denied")
+        || printed.contains("not permitted")
     {
         return Error::request(
             "the system does not let perf sample this process; as root, `sysctl kernel.perf_event_paranoid=2` allows it (in a container, its \
              host must allow perf_event_open, too)",
         );
     }
-    let words: Vec<&str> = said.split_whitespace().collect();
+    let words: Vec<&str> = printed.split_whitespace().collect();
     Error::failure(format!("perf record failed: {}", words.join(" ")))
 }

@@ -35,11 +35,8 @@ impl CpuSamples {
         loop {
             bytes.clear();
             line += 1;
-            let read: io::Result<usize> = input.read_until(b'\n', &mut bytes);
-            if read.map_err(|error| {
-                Error::failure("could not read the output of perf script").caused_by(error)
-            })? == 0
-            {
+            let length = input.read_until(b'\n', &mut bytes).map_err(not_read)?;
+            if length == 0 {
                 return Ok(out);
             }
             // Names of functions and files may be in any encoding.
@@ -74,6 +71,10 @@ impl CpuSamples {
         numbers.insert(found.function.to_owned(), number as u32);
         number as u32
     }
+}
+
+fn not_read(cause: io::Error) -> Error {
+    Error::failure("could not read the output of perf script").caused_by(cause)
 }
 
 /// The fields of a line: ` 5452 12634.465224583: cpu-clock:ppp:  7f38d5baf1e3 a::b::c (/usr/bin/program)`.
