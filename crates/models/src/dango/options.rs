@@ -51,7 +51,7 @@ impl ModelOptions for DangoOptions {
     const NAME: &'static str = "dango";
     const SUMMARY: &'static str = "Embeddings from the STRING networks, a score for the deleted genes";
     // A step embeds all genes whatever the batch: large batches with a higher rate cost a fraction per epoch. Schedules
-    // that lower the rate validate worse (docs/results/benchmark.md).
+    // that lower the rate validate no better (docs/results/benchmark.md).
     const TRAINING: &'static [&'static str] =
         &["batch=2048", "optimiser.learning_rate=3e-3", "optimiser.schedule=constant"];
 

@@ -38,16 +38,14 @@ fn unopened(folder: &Path) -> impl FnOnce(Error) -> Error {
 
 /// Returns the error of a folder that is not a run directory.
 fn not_a_run(folder: &Path, missing: &str) -> Error {
-    if folder.is_file() {
-        let reason = "it is a file, not a run directory; packed models are for predict, explain and explore";
-        return unopened(folder)(Error::request(reason));
-    }
-    let reason = if folder.join("dataset.toml").is_file() {
+    let reason = if folder.is_file() {
+        "it is a file, not a run directory; packed models are for predict, explain and explore".to_owned()
+    } else if folder.join("dataset.toml").is_file() {
         "it is a dataset, not a run directory; train a model on it and name its run".to_owned()
     } else {
-        format!("it is not a run directory: there is no {missing}")
+        format!("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")
     };
-    unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
+    unopened(folder)(Error::request(reason))
 }
 
 /// The contents of a new run directory.
