@@ -48,8 +48,6 @@ pub struct RegimeAccuracy {
 const FEWEST_RECORDS: usize = 50;
 /// Records of the test part that even a slow model predicts at once.
 const MOST_SLOW_RECORDS: usize = 5_000;
-/// Resamples behind the intervals.
-const RESAMPLES: usize = 500;
 
 impl RegimeAccuracy {
     /// Finds the accuracy of every regime and of every size of sets: from the test part where it has such records, otherwise
@@ -68,15 +66,12 @@ impl RegimeAccuracy {
             let has_size = |record: &&usize| samples.genes(rows[**record] as usize).len() == genes;
             let records: Vec<usize> = records.iter().filter(has_size).copied().collect();
             let rows: Vec<u32> = records.iter().map(|&record| rows[record]).collect();
-            let measured = MeasuredScores {
-                scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
-                shared: trained.shared(samples, &rows),
-            };
+            let measured = MeasuredScores::of_rows(samples, &rows, &trained);
             let predictions: Vec<f64> = records.iter().map(|&record| predictions[record]).collect();
             let model = NamedPredictions { name: "", predictions: &predictions };
-            let bootstrap = Bootstrap { resamples: RESAMPLES, ..Bootstrap::default() };
             let scheme = split.spec().scheme.name();
-            let row = rows_of(&[model], &measured, scheme, Part::Test, &bootstrap).swap_remove(0);
+            // The same resamples as those of `evaluate`, so that a figure has one interval.
+            let row = rows_of(&[model], &measured, scheme, Part::Test, &Bootstrap::default()).swap_remove(0);
             let found = Self {
                 genes,
                 regime,

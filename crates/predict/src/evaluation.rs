@@ -118,10 +118,7 @@ impl<'a> ByRegime<'a> {
         let samples = &self.dataset.samples;
         let of_regime = |(regime, records): (Regime, Vec<usize>)| {
             let rows: Vec<u32> = records.iter().map(|&record| self.rows[record]).collect();
-            let measured = MeasuredScores {
-                scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
-                shared: self.trained.shared(samples, &rows),
-            };
+            let measured = MeasuredScores::of_rows(samples, &rows, &self.trained);
             let predictions: Vec<Vec<f64>> = models
                 .iter()
                 .map(|model| records.iter().map(|&record| model.predictions[record]).collect())

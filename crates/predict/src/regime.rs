@@ -149,8 +149,12 @@ pub struct MeasuredScores {
 impl MeasuredScores {
     /// Collects the scores of a part.
     pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
-        let (samples, rows) = (&dataset.samples, split.rows(part));
-        let trained = TrainedGenes::of(samples, dataset.cell.genes().len(), split);
+        let trained = TrainedGenes::of(&dataset.samples, dataset.cell.genes().len(), split);
+        Self::of_rows(&dataset.samples, split.rows(part), &trained)
+    }
+
+    /// Collects the scores of some rows.
+    pub fn of_rows(samples: &Samples, rows: &[u32], trained: &TrainedGenes) -> Self {
         Self {
             scores: rows.iter().map(|&row| samples.scores()[row as usize]).collect(),
             shared: trained.shared(samples, rows),

@@ -26,6 +26,22 @@ fn a_stack_is_not_beside_itself() {
 }
 
 #[test]
+fn a_regime_has_the_same_interval_in_every_command() {
+    let home = Home::with_runs(&["stack"]);
+    let evaluated = home.json("evaluate stack --json -q");
+    let predicted = home.json("predict stack --dataset-part test --top 1 --out top --json -q");
+    let regimes = evaluated["regimes"].as_array().unwrap();
+    assert!(!regimes.is_empty());
+    for regime in regimes {
+        let accuracy = predicted["accuracy"].as_array().unwrap().iter();
+        let accuracy = accuracy.clone().find(|found| found["regime"] == regime["regime"]).unwrap();
+        for figure in ["pearson", "low", "high"] {
+            assert_eq!(accuracy[figure], regime["rows"][0][figure], "{figure}");
+        }
+    }
+}
+
+#[test]
 fn seeds_have_a_spread_of_every_metric() {
     let home = Home::with_runs(&["seed-0", "seed-1", "seed-2"]);
     let shown = home.json("evaluate seed-0 seed-1 seed-2 --resamples 100 --json -q");
