@@ -11,7 +11,9 @@ use knockout_predict::evaluation::{Evaluation, NamedPredictions, Pairs, StackPre
 use knockout_predict::explain::Detail;
 use knockout_predict::predictions::Predictions;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
-use knockout_predict::{Coverage, Hit, HitNotes, Intervals, RegimeAccuracy, stack_predictions};
+use knockout_predict::{
+    Coverage, Hit, HitNotes, Intervals, RegimeAccuracy, is_default_stack, stack_predictions,
+};
 use knockout_report::lab::{
     EvaluationDocument, PredictedSets, PriorKnowledge, TrainingReport, evaluation_page, explanation_page,
     predicted_sets_page,
@@ -242,10 +244,14 @@ impl OpenRun {
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
             let predictor = run.predictor();
             let predictions = predictor.predict_with_progress(sets.view(), &|| cancel.check())?;
-            let sorted = sets.view().sorted();
-            let stack =
-                stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelSolver(cancel))?;
-            let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
+            let stack = if is_default_stack(run.description(), predictor, &dataset.cell) {
+                StackPredictions::IsModel(0)
+            } else {
+                let sorted = sets.view().sorted();
+                let solver = &mut CancelSolver(cancel);
+                let known = stack_predictions(&self.folder, dataset, split, sorted.view(), solver)?;
+                known.map_or(StackPredictions::ToBeSolved, StackPredictions::Known)
+            };
             cancel.check();
             let model = NamedPredictions { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };

@@ -181,7 +181,7 @@ pub struct PairedDifference {
 /// Models side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// One line per model, then the stack, where there is a validation part, and the ridge.
+    /// One line per model, then the stack, where there is a validation part and it is not among them, and the ridge.
     pub rows: Vec<ModelMetrics>,
     /// Paired differences, chosen by [`Pairs`].
     pub comparisons: Vec<PairedDifference>,
@@ -201,7 +201,7 @@ pub struct Evaluation {
 /// Pairs of models that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairs {
-    /// Each with the one after it, and with the references (the stack and the ridge).
+    /// Each with the one after it, with the stack and with the ridge.
     Neighbours,
     /// Each with the references alone, for seeds of one model.
     ReferencesOnly,
@@ -230,8 +230,8 @@ pub enum StackPredictions {
     ToBeSolved,
     /// Its predictions are known, one for every row of the part.
     Known(Vec<f64>),
-    /// It is the only model that is evaluated, and is not compared with itself.
-    IsTheModel,
+    /// It is the model of this index, so that the others are compared with that one.
+    IsModel(usize),
 }
 
 /// Like [`evaluate`], with the source of the stack's predictions.
@@ -252,12 +252,13 @@ pub fn evaluate_beside(
     let baselines = Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = baselines.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
     // The best model without training: a network has learnt something new only if it beats this one.
-    let stack = match stack {
+    let (stack, stack_model) = match stack {
         StackPredictions::ToBeSolved if baselines.applicable().contains(&Baseline::Stack) => {
-            Some(baselines.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions)
+            (Some(baselines.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions), None)
         }
-        StackPredictions::Known(predictions) => Some(predictions.clone()),
-        StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,
+        StackPredictions::Known(predictions) => (Some(predictions.clone()), None),
+        StackPredictions::ToBeSolved => (None, None),
+        StackPredictions::IsModel(index) => (None, Some(*index)),
     };
     let measured = MeasuredScores::of(dataset, split, part);
     let ridge = NamedPredictions { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
@@ -270,14 +271,15 @@ pub fn evaluate_beside(
     let mean = labels.map_or(0.0, |labels| labels.mean);
     let rows = rows_of(&beside, &measured, scheme, part, bootstrap);
     let bounds = dataset.manifest.bounds();
-    let of_stack = rows[models.len()..].iter().find(|row| row.name == Baseline::Stack.name());
+    let own = stack_model.map(|index| &rows[index]);
+    let of_stack = own.or_else(|| rows[models.len()..].iter().find(|row| row.name == Baseline::Stack.name()));
     let of_stack = of_stack.and_then(|row| row.metrics.pearson).map(|pearson| pearson + FAR_ABOVE_STACK);
     let credible = bounds.attainable_pearson.into_iter().chain(of_stack).fold(f64::INFINITY, f64::min);
     Ok(Evaluation {
         warnings: warnings(models, &rows, (mean, credible), &measured, bootstrap),
         rows,
         regimes: ByRegime::new(dataset, split, part).figures(&beside, scheme, part, bootstrap),
-        comparisons: compare(models, pairs, &references, &measured, bootstrap),
+        comparisons: compare(models, pairs, stack_model, &references, &measured, bootstrap),
         unseen: Unseen::of(dataset, split, part),
         repeated_sets: dataset.samples.repeated_sets(split.rows(part).iter().copied()),
         bounds,
@@ -314,7 +316,7 @@ pub fn rows_of(
     models.iter().enumerate().map(row).collect()
 }
 
-/// Each model against the one after it, where that is wanted, then each against every reference.
+/// Each model against the one after it and against the stack among them, where neighbours are wanted, then each against every reference.
 ///
 /// # Panics
 ///
@@ -322,6 +324,7 @@ pub fn rows_of(
 pub fn compare(
     models: &[NamedPredictions<'_>],
     pairs: Pairs,
+    stack: Option<usize>,
     references: &[NamedPredictions<'_>],
     measured: &MeasuredScores,
     bootstrap: &Bootstrap,
@@ -330,6 +333,11 @@ pub fn compare(
         Pairs::Neighbours => models.len().saturating_sub(1),
         Pairs::ReferencesOnly => 0,
     };
+    let with_stack = stack.filter(|_| pairs == Pairs::Neighbours).into_iter();
+    // Those beside the stack are its neighbours already.
+    let with_stack = with_stack.flat_map(|stack| {
+        (0..models.len()).filter(move |model| model.abs_diff(stack) > 1).map(move |model| (model, stack))
+    });
     let with_references = (0..models.len())
         .flat_map(|model| (0..references.len()).map(move |other| (model, models.len() + other)));
     let beside: Vec<&NamedPredictions<'_>> = models.iter().chain(references).collect();
@@ -341,7 +349,8 @@ pub fn compare(
         pearson: resampled.difference(Statistic::Pearson, a, b),
         mse: resampled.difference(Statistic::Mse, a, b),
     };
-    (0..neighbours).map(|model| (model, model + 1)).chain(with_references).map(comparison).collect()
+    let neighbours = (0..neighbours).map(|model| (model, model + 1));
+    neighbours.chain(with_stack).chain(with_references).map(comparison).collect()
 }
 
 /// How far above the stack a correlation is credible.
@@ -533,12 +542,17 @@ mod tests {
         let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
         let measured = MeasuredScores { scores: targets.clone(), ..MeasuredScores::default() };
         let pairs_of = |pairs| -> Vec<(String, String)> {
-            let found = compare(&models, pairs, &[model("ridge", &other)], &measured, &bootstrap);
+            let found = compare(&models, pairs, None, &[model("ridge", &other)], &measured, &bootstrap);
             found.into_iter().map(|found| (found.name, found.against)).collect()
         };
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         let with_ridge = [pair("a", "ridge"), pair("b", "ridge")];
         assert_eq!(pairs_of(Pairs::ReferencesOnly), with_ridge);
         assert_eq!(pairs_of(Pairs::Neighbours), [&[pair("a", "b")], &with_ridge[..]].concat());
+        // The stack is compared with every other model once.
+        let models = [model("a", &targets[..]), model("b", &other), model("stack", &other)];
+        let found = compare(&models, Pairs::Neighbours, Some(2), &[], &measured, &bootstrap);
+        let found: Vec<_> = found.into_iter().map(|found| (found.name, found.against)).collect();
+        assert_eq!(found, [pair("a", "b"), pair("b", "stack"), pair("a", "stack")]);
     }
 }

@@ -82,7 +82,7 @@ pub use plan::{DatasetEntry, KeptPredictions, Plan, RunEntry};
 pub use predict::{Outcome, PredictionObserver, predict};
 pub use regime::{ResampledUnits, SharedRecords, TrainedGenes};
 pub use scorer::{Ensemble, OpenRun, Scorer, Scores};
-pub use stack::stack_predictions;
+pub use stack::{is_default_stack, stack_predictions};
 pub use summary::{PredictionSummary, write_csv, write_hits, write_sets};
 pub use test_records::TestRecord;
 pub use top::{Extremes, Hit};

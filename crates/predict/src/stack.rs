@@ -3,10 +3,13 @@
 use crate::baseline::{Baseline, Baselines};
 use knockout_base::error::{Class, Result};
 use knockout_base::files::Folder;
-use knockout_data::cell::GeneSetsRef;
+use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_data::screen::{Dataset, Part, Split};
+use knockout_models::MODELS;
 use knockout_solve::{Problem, Records, SolveObserver, SolvedOptions as _, StackOptions};
 use knockout_train::checkpoint::{load_tensors, save_tensors};
+use knockout_train::predictor::Predictor;
+use knockout_train::run::RunDescription;
 use std::path::Path;
 
 /// Returns the predictions of the stack with its default options, solved for a split; `None` if the dataset has no networks or
@@ -46,6 +49,13 @@ pub fn stack_predictions(
     // If the folder cannot be written, the stack is solved again next time.
     save_tensors(&kept, &name, &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))
+}
+
+/// Returns whether a run is the stack that others are compared with: no option was changed, and it builds on no other run.
+pub fn is_default_stack(run: &RunDescription, predictor: &Predictor, cell: &Cell) -> bool {
+    let entry = MODELS.iter().find(|entry| entry.name == Baseline::Stack.name());
+    let is_stack = entry.is_some_and(|entry| entry.defaults(cell) == run.config.model);
+    is_stack && !predictor.builds_on_others()
 }
 
 /// A hash of everything that the stack depends on.

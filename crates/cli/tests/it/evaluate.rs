@@ -26,6 +26,20 @@ fn a_stack_is_not_beside_itself() {
 }
 
 #[test]
+fn a_stack_among_the_runs_is_the_one_others_are_compared_with() {
+    let home = Home::with_runs(&["stack", "seed-0"]);
+    home.ok(&format!("{STEP} --out wide --seed 2 model.width=32 model.heads=2"));
+    let evaluated = home.json("evaluate wide seed-0 stack --state last --json -q --resamples 50");
+    assert_eq!(texts(&evaluated["rows"], "name"), ["wide", "seed-0", "stack", "additive-ridge"]);
+    let pairs = evaluated["comparisons"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let pairs: Vec<_> = pairs.map(|pair| [text(&pair["name"]), text(&pair["against"])]).collect();
+    let ridge = ["wide", "seed-0", "stack"].map(|name| [name, "additive-ridge"]);
+    let others = [["wide", "seed-0"], ["seed-0", "stack"], ["wide", "stack"]];
+    assert_eq!(pairs, [others, ridge].concat());
+}
+
+#[test]
 fn a_regime_has_the_same_interval_in_every_command() {
     let home = Home::with_runs(&["stack"]);
     let evaluated = home.json("evaluate stack --json -q");

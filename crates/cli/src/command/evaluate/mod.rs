@@ -251,7 +251,7 @@ fn document(subject: &EvaluationSubject, args: &EvaluateArgs, ui: &Ui) -> Result
         let measured = MeasuredScores { scores: first.scores.clone(), ..MeasuredScores::default() };
         (
             rows_of(&models, &measured, scheme, part, bootstrap),
-            compare(&models, pairs, &[], &measured, bootstrap),
+            compare(&models, pairs, None, &[], &measured, bootstrap),
             (Vec::new(), Vec::new()),
             (None, 0, Bounds::default()),
         )

@@ -5,12 +5,11 @@ use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::{Dataset, Part};
+use knockout_data::screen::Part;
 use knockout_models::MODELS;
-use knockout_predict::baseline::Baseline;
 use knockout_predict::evaluation::StackPredictions;
 use knockout_predict::predictions::Predictions;
-use knockout_predict::{Coverage, Intervals, stack_predictions};
+use knockout_predict::{Coverage, Intervals, is_default_stack, stack_predictions};
 use knockout_report::lab::PriorKnowledge;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::run::{AdoptedRows, RunDescription, RunState, RunSummary, read_metrics};
@@ -92,8 +91,8 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         if !uses.is_empty() {
             prior_knowledge.push(PriorKnowledge { name: name.clone(), uses });
         }
-        if is_default_stack(run, &dataset) {
-            stack = StackPredictions::Known(predictions.predictions.clone());
+        if matches!(stack, StackPredictions::ToBeSolved) && is_default_stack(run, &predictor, &dataset.cell) {
+            stack = StackPredictions::IsModel(models.len());
         }
         let position = checkpoint.state.position;
         let at = if run.config.model.entry().has_epochs() {
@@ -104,12 +103,11 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<EvaluationSubject>
         ui.note(&format!("predicted by {at}; {kept}"));
         models.push((name, predictions));
     }
-    stack = match stack {
-        StackPredictions::Known(_) if models.len() == 1 => StackPredictions::IsTheModel,
-        StackPredictions::Known(known) => StackPredictions::Known(known),
-        other => stack_predictions(&folders[0], &dataset, &split, sets.view().sorted().view(), &mut ())?
-            .map_or(other, StackPredictions::Known),
-    };
+    if matches!(stack, StackPredictions::ToBeSolved) {
+        let sorted = sets.view().sorted();
+        let known = stack_predictions(&folders[0], &dataset, &split, sorted.view(), &mut ())?;
+        stack = known.map_or(stack, StackPredictions::Known);
+    }
     let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
@@ -151,12 +149,6 @@ fn note_state(folder: &Path, ui: &Ui) -> Result<()> {
 
 fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-/// Whether a run is the stack that others are compared with: nothing of it was changed.
-fn is_default_stack(run: &RunDescription, dataset: &Dataset) -> bool {
-    let entry = MODELS.iter().find(|entry| entry.name == Baseline::Stack.name());
-    entry.is_some_and(|entry| entry.defaults(&dataset.cell) == run.config.model)
 }
 
 fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {
