@@ -1,7 +1,7 @@
 //! The runs, datasets and traces below the folders that were named.
 
 use knockout_base::error::{Error, Result};
-use knockout_report::units::count;
+use knockout_report::units::counted;
 use knockout_train::run::{RunList, RunSummary};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -157,12 +157,9 @@ impl Catalog {
     pub(crate) fn summary(&self) -> String {
         let is_run = |source: &&Source| matches!(source.kind, SourceKind::Run(_));
         let runs = self.sources.iter().filter(is_run).count();
-        let part = |number: usize, one: &str| {
-            let many = if number == 1 { "" } else { "s" };
-            format!("{} {one}{many}", count(number))
-        };
         let datasets = self.sources.len() - runs;
-        format!("{}, {}, {}", part(runs, "run"), part(datasets, "dataset"), part(self.traces.len(), "trace"))
+        let traces = counted(self.traces.len(), "trace");
+        format!("{}, {}, {traces}", counted(runs, "run"), counted(datasets, "dataset"))
     }
 }
 

@@ -135,7 +135,8 @@ impl Candidates {
         }
         if !filters.exclude.is_empty() || filters.min_degree > 0 {
             let count = allowed.iter().filter(|&&is_allowed| !is_allowed).count();
-            what = format!("{what}, {count} genes left out");
+            let genes = if count == 1 { "gene" } else { "genes" };
+            what = format!("{what}, {count} {genes} left out");
         }
         let description = CandidatesEntry {
             what,

@@ -8,7 +8,7 @@ use crate::sentence::{
     MOST_APART, answers, autograd_wait, cut_files, launches, limit_word, other_findings, sourced_warning,
 };
 use crate::shapes;
-use crate::units::{bytes, count, percent, shortened, time};
+use crate::units::{bytes, count, counted, percent, shortened, time};
 use knockout_analyze::{
     Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, TimeShare,
 };
@@ -32,8 +32,8 @@ pub fn analysis_text(analysis: &Analysis) -> String {
     }
     writeln!(
         out,
-        "{} events, {} of them with a duration; {} from first to last",
-        count(analysis.events),
+        "{}, {} of them with a duration; {} from first to last",
+        counted(analysis.events, "event"),
         count(analysis.complete_with_positive_dur),
         time(analysis.span_without_trace_cat_us)
     )
@@ -350,7 +350,7 @@ fn operations(analysis: &Analysis) -> Vec<Section> {
         Section::new("operations", "Operations by self time").with(table(by_self).id("operation-table"));
     if let Some(left) = analysis.operations.len().checked_sub(MAX_OPERATIONS).filter(|left| *left > 0) {
         first = first
-            .with(format!("{} operations with less self time are left out; --json has all", count(left)));
+            .with(format!("{} with less self time left out; --json has all", counted(left, "operation")));
     }
     let second = Section::new("total", "Operations by total time").with(table(by_total)).only(Medium::Text);
     vec![first, second]
@@ -388,7 +388,7 @@ fn device(analysis: &Analysis, file: &FileFindings) -> Option<Section> {
     };
     let id =
         if files < 2 { "device".to_owned() } else { format!("device-{}", file.rank.unwrap_or_default()) };
-    let mut section = Section::new(&id, format!("Device{of}, {} events", count(gpu.device_events)))
+    let mut section = Section::new(&id, format!("Device{of}, {}", counted(gpu.device_events, "event")))
         .with(device_times(gpu, file.gpu_hta.as_ref()))
         .with(launches(gpu));
     if !gpu.by_phase.is_empty() {

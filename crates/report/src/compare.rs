@@ -3,7 +3,7 @@
 use crate::analysis::file_name;
 use crate::page::{Bar, Column, Mark, Medium, Page, Section, Table, TableCell};
 use crate::sentence::trace_comparison_warning;
-use crate::units::{ratio, shortened, time};
+use crate::units::{counted, ratio, shortened, time};
 use knockout_analyze::{TimeUnit, TraceComparison, TraceComparisonWarning, TraceQuantity};
 use knockout_base::stats::{ComparisonRow, DifferingCondition};
 
@@ -263,7 +263,7 @@ fn bounded<A>(row: &ComparisonRow<A>) -> String {
 /// How many steps either side has, where the numbers differ.
 fn steps_of_sides(comparison: &TraceComparison) -> String {
     match comparison.step().map(|row| row.steps) {
-        Some((a, b)) if a != b => format!("; a has {a} steps and b {b}"),
+        Some((a, b)) if a != b => format!("; a has {} and b {b}", counted(a, "step")),
         _ => String::new(),
     }
 }

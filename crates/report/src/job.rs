@@ -2,7 +2,7 @@
 
 use crate::page::{Chart, Column, HeatMap, Plot, Section, Series, Table, TableCell};
 use crate::sentence::{MOST_APART, cause_of, job_notes};
-use crate::units::{bytes, count, time};
+use crate::units::{bytes, count, counted, time};
 use knockout_analyze::{
     Analysis, CollectiveKind, CollectiveSummary, FileFindings, FindingSource, Job, JobRank, TraceFinding,
 };
@@ -24,9 +24,9 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Section> {
         return None;
     }
     let title = format!(
-        "Job: {} collectives over {} ranks, {} from first to last",
-        count(job.collectives),
-        job.ranks.len(),
+        "Job: {} over {}, {} from first to last",
+        counted(job.collectives, "collective"),
+        counted(job.ranks.len(), "rank"),
         time(job.span_us)
     );
     let mut section = Section::new("job", title).note(

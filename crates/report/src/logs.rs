@@ -1,7 +1,7 @@
 //! Rates out of logs for a terminal: one line per bar, then what averages over printed figures contained.
 
 use crate::page::{Column, Table};
-use crate::units::{count, shortened};
+use crate::units::{count, counted, shortened};
 use knockout_analyze::logs::{
     Average, AveragePart, FiguresKind, LogCondition, LogDifference, LogRatio, LogRow, Logs,
 };
@@ -134,7 +134,8 @@ fn note(row: &LogRow) -> String {
         notes.push(format!("clock ran {} s on after the last step", row.idle_after_s));
     }
     if row.interrupted > 0 {
-        notes.push(format!("{} steps around validation or pauses left out", row.interrupted));
+        let steps = counted(row.interrupted, "step");
+        notes.push(format!("{steps} around validation or pauses left out"));
     }
     notes.join("; ")
 }
@@ -177,10 +178,8 @@ fn source(part: &AveragePart) -> String {
     if let Some(rank) = part.rank {
         write!(text, ", rank {rank}").unwrap_or_default();
     }
-    match part.steps {
-        Some(1) => text.push_str(", 1 step"),
-        Some(steps) => write!(text, ", {} steps", count(steps)).unwrap_or_default(),
-        None => {}
+    if let Some(steps) = part.steps {
+        write!(text, ", {}", counted(steps, "step")).unwrap_or_default();
     }
     text
 }

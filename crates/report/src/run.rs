@@ -5,7 +5,7 @@ use crate::functions;
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
 use crate::sentence::{measured_text, run_comparison_warning, run_finding, run_warning};
-use crate::units::{bytes, count, percent, rate, si, time};
+use crate::units::{bytes, count, counted, percent, rate, si, time};
 use knockout_analyze::Analysis;
 use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
@@ -21,13 +21,13 @@ pub(crate) fn seconds(value: f64) -> String {
 /// Renders the findings of a run as text.
 pub fn run_text(profile: &RunProfile) -> String {
     let mut out = format!(
-        "{} steps measured ({} of warm-up and {} outside the window left out), {} samples\n\
+        "{} measured ({} of warm-up and {} outside the window left out), {}\n\
          {} per step (median {}, middle half {} to {}), {} of CPU time\n\
          {} per sample, {} samples/s\n",
-        count(profile.steps),
+        counted(profile.steps, "step"),
         count(profile.warmed),
         count(profile.skipped),
-        count(profile.samples),
+        counted(profile.samples, "sample"),
         seconds(profile.wall_s_per_step),
         seconds(profile.step.median_s),
         seconds(profile.step.low_quartile_s),
@@ -61,10 +61,10 @@ fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&R
     };
     let measured = profile.measured.as_ref().map(|measured| format!(" · {}", measured_text(measured)));
     let subtitle = format!(
-        "batch {} · {} threads · {} steps measured · {}{}",
+        "batch {} · {} · {} measured · {}{}",
         count(profile.batch),
-        profile.threads,
-        count(profile.steps),
+        counted(profile.threads, "thread"),
+        counted(profile.steps, "step"),
         profile.conditions.machine,
         measured.unwrap_or_default()
     );
@@ -121,8 +121,8 @@ pub(crate) fn run_sections(
     let of = if name.is_empty() { String::new() } else { format!(", {name}") };
     let id = |own: &str| format!("{prefix}{own}");
     let phases = format!(
-        "Mean wall time over {} steps; the phases sum to the step. The line is the middle half of the steps.",
-        count(profile.steps)
+        "Mean wall time over {}; the phases sum to the step. The line is the middle half of the steps.",
+        counted(profile.steps, "step")
     );
     let mut sections = vec![
         Section::new(id("phases"), format!("Phases of a step{of}"))

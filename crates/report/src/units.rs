@@ -42,6 +42,21 @@ pub fn count(value: impl TryInto<u128>) -> String {
     out
 }
 
+/// Formats a number of things, named in the singular: `1 term`, `2,000 terms`, `3 queries`.
+pub fn counted(value: impl TryInto<u128>, noun: &str) -> String {
+    let value = count(value);
+    match noun.strip_suffix('y') {
+        _ if value == "1" => format!("1 {noun}"),
+        Some(stem) => format!("{value} {stem}ies"),
+        None => format!("{value} {noun}s"),
+    }
+}
+
+/// Returns the form of the verb for a number of things.
+pub(crate) fn have(value: usize) -> &'static str {
+    if value == 1 { "has" } else { "have" }
+}
+
 /// Formats a rate per second, with a decimal where it is small.
 pub fn rate(value: f64) -> String {
     if value >= 1e3 { count(value.round() as u64) } else { format!("{value:.1}") }
@@ -151,6 +166,9 @@ mod tests {
         assert_eq!(time(1_230_289.0), "1.230 s");
         assert_eq!(count(8_001_178_u64), "8,001,178");
         assert_eq!(count(12_u64), "12");
+        let terms = [0_usize, 1, 2_000].map(|terms| counted(terms, "term"));
+        assert_eq!(terms, ["0 terms", "1 term", "2,000 terms"]);
+        assert_eq!([1_usize, 3].map(|queries| counted(queries, "query")), ["1 query", "3 queries"]);
         assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
         assert_eq!(bytes(-1 << 30), "-1.00 GiB");
     }

@@ -86,7 +86,7 @@ fn edges_are_counted_alike_by_import_and_by_show() {
     let home = files();
     home.write("edges.tsv", "a\tb\nYAL001C\tYAL002W\nYAL002W\tYAL003W\nYAL003W\tYAL003W\n");
     for (out, more, words, edges) in [
-        ("both", "", "4 edges, both directions of 2 undirected ones, on 3 genes (1 self-loops dropped)", 4),
+        ("both", "", "4 edges, both directions of 2 undirected ones, on 3 genes (1 self-loop dropped)", 4),
         ("one", ",entries=one", "2 edges on 3 genes", 2),
         ("directed", ",directed=true", "2 edges on 3 genes", 2),
     ] {
@@ -363,7 +363,8 @@ fn annotations() -> Home {
 #[test]
 fn annotations_are_reported_with_what_was_left_out() {
     let home = annotations();
-    let words = "annotations go: 1 terms of 2 genes, 2 pairs (1 terms with too few genes and 0 with too many left out)";
+    let words =
+        "annotations go: 1 term of 2 genes, 2 pairs (1 term with too few genes and 0 with too many left out)";
     home.ok(&format!("data import rich {ANNOTATIONS}"))
         .prints(&[words])
         .warns(&["sgd.gaf: 1 row left out: evidence IGI"]);

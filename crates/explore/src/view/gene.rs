@@ -13,7 +13,7 @@ use knockout_report::page::{
     Column, Diagram, DiagramNode, Fact, Field, Form, Page, Section, SectionItem, Strip, StripMark, StripRow,
     Table, TableCell, effect_colour,
 };
-use knockout_report::units::count;
+use knockout_report::units::{count, counted};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,8 +169,8 @@ fn predicted(shown: &Shown, gene: u32, partners: &Partners, query: &Query) -> Se
     }
     if !model.trained_orders().contains(&partners.order) {
         section = section.with(format!(
-            "No training sample has {} genes: these predictions extrapolate, and their accuracy is unknown.",
-            partners.order
+            "No training sample has {}: these predictions extrapolate, and their accuracy is unknown.",
+            counted(partners.order, "gene")
         ));
     }
     let regimes: BTreeSet<Option<Regime>> = left.iter().map(|partner| partner.hit.regime).collect();

@@ -17,7 +17,7 @@ use knockout_report::lab::{
 use knockout_report::page::{
     Chart, Column, Fact, Field, Form, Page, Plot, Section, SectionItem, Series, Table, TableCell,
 };
-use knockout_report::units::count;
+use knockout_report::units::{count, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Strongest hits whose genes are tested for enriched terms, where no number is given.
@@ -161,7 +161,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
     let ordered = choices.ordered(&of_order);
     let strong = ordered.iter().filter(|record| choices.is_strong(record.score)).count();
     page.facts = vec![
-        Fact::new(format!("test samples of {order} genes"), count(ordered.len())),
+        Fact::new(format!("test samples of {}", counted(order, "gene")), count(ordered.len())),
         Fact::new(format!("{} ones beyond {}", choices.name(), choices.cut_off), count(strong)),
         Fact::new(
             "share of them: the precision of a guess",
@@ -313,8 +313,8 @@ fn terms(shown: &Shown, hits: &RankedHits, choices: &Choices) -> Option<Section>
     let tested = found_terms(shown, hits, choices)?;
     let section = enrichment_section(choices.list(), &tested);
     Some(section.with(format!(
-        "Genes of the {} strongest hits.",
-        count(choices.tested.min(choices.hits(hits).len()))
+        "Genes of the {}.",
+        counted(choices.tested.min(choices.hits(hits).len()), "strongest hit")
     )))
 }
 

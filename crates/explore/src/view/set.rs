@@ -13,6 +13,7 @@ use knockout_predict::explain::Detail;
 use knockout_predict::{Hit, HitNotes};
 use knockout_report::lab::{DeletionDocument, HitDocument, deletion_page, explanation_page};
 use knockout_report::page::{Fact, Field, Form, Page, Section, SectionItem};
+use knockout_report::units::counted;
 
 /// Genes of a set at most, as `explain` has it.
 const MOST_GENES: usize = 6;
@@ -114,8 +115,10 @@ fn explained(explorer: &Explorer, shown: &Shown, set: &[u32]) -> Result<Page, Pr
     let flags = HitDocument { measured: false, ..document.clone() }.flags();
     page.warnings.extend((!flags.is_empty()).then(|| format!("Before a test, consider: {flags}.")));
     if !model.trained_orders().contains(&set.len()) {
-        page.warnings
-            .push(format!("No training sample has {} genes: this prediction extrapolates.", set.len()));
+        page.warnings.push(format!(
+            "No training sample has {}: this prediction extrapolates.",
+            counted(set.len(), "gene")
+        ));
     }
     page.findings.push(accuracy_sentence(model, set.len(), document.regime));
     let part = explanation.measured.and_then(|measured| measured.part);

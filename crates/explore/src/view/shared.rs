@@ -8,7 +8,7 @@ use crate::query::{Query, address};
 use knockout_data::screen::Regime;
 use knockout_predict::{AccuracySource, RegimeAccuracy};
 use knockout_report::page::{Field, Page};
-use knockout_report::units::count;
+use knockout_report::units::{count, counted};
 use std::sync::Arc;
 
 /// The command below every page.
@@ -114,7 +114,7 @@ pub(super) fn accuracy_sentence(model: &Model, order: usize, regime: Option<Regi
         Err(error) => return unknown(error),
     };
     let Some(RegimeAccuracy { pearson, low, high, records, source, .. }) = found else {
-        return unknown(&format!("no training sample has {order} genes"));
+        return unknown(&format!("no training sample has {}", counted(order, "gene")));
     };
     let Some(pearson) = pearson else { return unknown("too few test samples of this kind") };
     let bounds = low.zip(*high).map(|(low, high)| format!(" [{low:.2}, {high:.2}]")).unwrap_or_default();

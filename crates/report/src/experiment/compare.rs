@@ -3,7 +3,7 @@
 use crate::compare::{changes, differences, rows_section, title};
 use crate::page::{Column, Page, Section, Table, TableCell};
 use crate::sentence::{estimate, measured_text};
-use crate::units::{percent, time, two};
+use crate::units::{counted, percent, time, two};
 use knockout_analyze::profile::RunRow;
 use knockout_analyze::profile::experiment::ExperimentComparison;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ fn side(comparison: &ExperimentComparison, is_a: bool) -> String {
     let (name, rounds, measured) =
         if is_a { (&comparison.a, comparison.rounds.0, a) } else { (&comparison.b, comparison.rounds.1, b) };
     let measured = measured.as_ref().map(|measured| format!("; {}", measured_text(measured)));
-    format!("{name}, {rounds} rounds{}", measured.unwrap_or_default())
+    format!("{name}, {}{}", counted(rounds, "round"), measured.unwrap_or_default())
 }
 
 /// The change of a cell in a sentence.

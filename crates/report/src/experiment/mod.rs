@@ -14,7 +14,7 @@ pub use text::experiment_text;
 use crate::document::answer;
 use crate::page::{Column, Mark, Table, TableCell, colour};
 use crate::sentence::{decision_texts, estimate, measured_text};
-use crate::units::{bytes, count, percent, rate, three, time, two};
+use crate::units::{bytes, count, counted, percent, rate, three, time, two};
 use knockout_analyze::profile::experiment::{
     Breakdown, CellFindings, CellRatio, Component, Decomposition, Effect, Experiment, ModelAblation,
 };
@@ -62,10 +62,10 @@ pub(crate) fn subtitle(experiment: &Experiment) -> String {
     let plan = &experiment.plan;
     let measured = plan.measured.as_ref().map(|measured| format!("; {}", measured_text(measured)));
     format!(
-        "{}, {} rounds of {} steps after {} to warm up{}",
+        "{}, {} of {} after {} to warm up{}",
         plan.dataset,
-        plan.rounds,
-        plan.steps,
+        counted(plan.rounds, "round"),
+        counted(plan.steps, "step"),
         plan.warmup,
         measured.unwrap_or_default()
     )

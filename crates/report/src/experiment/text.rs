@@ -6,7 +6,7 @@ use super::{
 };
 use crate::page::{Column, Table};
 use crate::sentence::{experiment_warning, headline, insight, measured_text, next_step};
-use crate::units::{count, three};
+use crate::units::{count, counted, three};
 use knockout_analyze::profile::experiment::{
     CellFindings, Decomposition, Experiment, ModelAblation, RankedBy,
 };
@@ -84,8 +84,10 @@ fn configuration(out: &mut String, experiment: &Experiment) {
     out.push_str("CONFIGURATION:\n");
     let row = |name: &str, value: String| (name.to_owned(), value);
     let steps = format!(
-        "{} rounds of {} steps after {} of warm-up; all cells interleaved, on the same batches",
-        plan.rounds, plan.steps, plan.warmup
+        "{} of {} after {} of warm-up; all cells interleaved, on the same batches",
+        counted(plan.rounds, "round"),
+        counted(plan.steps, "step"),
+        plan.warmup
     );
     let rows =
         [row("dataset", plan.dataset.clone())].into_iter().chain(experiment.conditions.iter().cloned());

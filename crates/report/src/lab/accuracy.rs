@@ -1,7 +1,7 @@
 //! Figures of accuracy: formats, bars with intervals, and sentences about the bounds of any model.
 
 use crate::page::{Bar, BarSegment, Chart, Column, Scatter, Series, TableCell, colour};
-use crate::units::{count, figure};
+use crate::units::{count, counted, figure};
 use knockout_data::screen::{Bounds, Ceiling, CeilingBasis, NoCeiling, RepeatAlleles};
 use knockout_predict::Calibration;
 use knockout_train::metrics::Metrics;
@@ -145,10 +145,10 @@ pub fn scatter(title: impl Into<String>, measured: &[f64], predicted: &[f64]) ->
     Scatter {
         title: title.into(),
         caption: format!(
-            "Pearson {}, Spearman {}, {} samples; a perfect prediction lies on the dashed line",
+            "Pearson {}, Spearman {}, {}; a perfect prediction lies on the dashed line",
             figure(metrics.pearson),
             figure(metrics.spearman),
-            count(metrics.count)
+            counted(metrics.count, "sample")
         ),
         unit: SCORE.to_owned(),
         measured: narrow(measured),

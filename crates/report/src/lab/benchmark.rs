@@ -2,7 +2,7 @@
 
 use super::accuracy::{BarScale, bounds, correlation, dash, interval, unsealed_sentence};
 use crate::page::{Chart, Column, Page, Plot, Scale, Section, Series, Table, TableCell, colour};
-use crate::units::count;
+use crate::units::{count, counted};
 use knockout_bench::trials::benchmark::{Leaderboard, LeaderboardRow};
 use serde::Serialize;
 use std::path::Path;
@@ -132,13 +132,13 @@ fn seconds(seconds: f64) -> String {
 fn heading(board: &Leaderboard) -> String {
     let seeds: Vec<String> = board.seeds.iter().map(ToString::to_string).collect();
     format!(
-        "{}, {} split{}, seed{} {}: {} samples, {} in the test part",
+        "{}, {} split{}, seed{} {}: {}, {} in the test part",
         board.dataset,
         board.split,
         if board.seeds.len() == 1 { "" } else { "s" },
         if board.seeds.len() == 1 { "" } else { "s" },
         seeds.join(", "),
-        count(board.samples),
+        counted(board.samples, "sample"),
         count(board.test)
     )
 }

@@ -3,7 +3,7 @@
 use super::accuracy::ceiling_sentence;
 use super::evaluation::lines;
 use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
-use crate::units::{bar, count};
+use crate::units::{bar, count, counted, have};
 use knockout_data::screen::{
     AnnotationSummary, DatasetSummary, Histogram, NetworkSummary, RepeatAlleles, ScoreSummary, SplitSummary,
 };
@@ -36,12 +36,12 @@ pub fn dataset_page(summary: &DatasetSummary) -> Page {
         subtitle: format!("made by {}", summary.command),
         made_by: "knockout data show".to_owned(),
         findings: vec![format!(
-            "{} (format {}): {} samples, {} genes, {} networks",
+            "{} (format {}): {}, {}, {}",
             summary.name,
             summary.format,
-            count(summary.samples.count),
-            count(summary.genes),
-            count(summary.networks.len())
+            counted(summary.samples.count, "sample"),
+            counted(summary.genes, "gene"),
+            counted(summary.networks.len(), "network")
         )],
         facts: facts(summary),
         picture: score.map(|score| Plot::Chart(score_chart(&score.histogram))),
@@ -66,21 +66,21 @@ fn facts(summary: &DatasetSummary) -> Vec<Fact> {
     let metabolism = &summary.metabolism;
     if metabolism.reactions > 0 {
         let value = format!(
-            "{} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries, {} genes",
-            count(metabolism.reactions),
-            count(metabolism.metabolites),
+            "{}, {}, {} gene-reaction and {} reaction-metabolite entries, {}",
+            counted(metabolism.reactions, "reaction"),
+            counted(metabolism.metabolites, "metabolite"),
             count(metabolism.gpr),
             count(metabolism.stoichiometry),
-            count(metabolism.genes)
+            counted(metabolism.genes, "gene")
         );
         facts.push(Fact::new("metabolism", value));
     }
     if let Some(features) = &summary.features {
         let more = if features.columns > features.first.len() { ", …" } else { "" };
         let value = format!(
-            "{} of {} genes: {}{more}",
+            "{} of {}: {}{more}",
             count(features.columns),
-            count(features.genes),
+            counted(features.genes, "gene"),
             features.first.join(", ")
         );
         facts.push(Fact::new("features", value));
@@ -105,21 +105,22 @@ fn sample_facts(summary: &DatasetSummary) -> Vec<Fact> {
         Fact::new(
             "samples",
             format!(
-                "{} ({} genes); {} distinct genes, {} queries",
+                "{} ({} genes); {}, {}",
                 count(samples.count),
                 orders.join(", "),
-                count(samples.genes),
-                count(samples.queries)
+                counted(samples.genes, "distinct gene"),
+                counted(samples.queries, "query")
             ),
         ),
         Fact::new("kinds", words(&samples.kinds)),
         Fact::new("sources", words(&samples.sources)),
     ];
     facts.extend(samples.alleles.map(|alleles| {
-        let (number, sets) = (count(alleles.count), count(alleles.repeated_sets));
+        let (number, sets) = (count(alleles.count), counted(alleles.repeated_sets, "gene set"));
+        let have = have(alleles.repeated_sets);
         Fact::new(
             "alleles",
-            format!("{number}; {sets} gene sets have several samples, of different alleles or kinds"),
+            format!("{number}; {sets} {have} several samples, of different alleles or kinds"),
         )
     }));
     if !summary.networks.is_empty() {
@@ -172,8 +173,8 @@ fn repeats(summary: &DatasetSummary) -> Option<Section> {
     }));
     let section = Section::new("repeats", "").with(table);
     let several = (summary.samples_of_several_alleles > 0).then(|| {
-        let samples = count(summary.samples_of_several_alleles);
-        format!("{samples} samples have the mean score of different alleles")
+        let several = summary.samples_of_several_alleles;
+        format!("{} {} the mean score of different alleles", counted(several, "sample"), have(several))
     });
     Some(several.into_iter().chain(ceiling_sentence(&summary.bounds)).fold(section, Section::with))
 }

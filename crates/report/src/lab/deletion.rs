@@ -2,7 +2,7 @@
 
 use super::evaluation::lines;
 use crate::page::{Column, Page, Section, Table};
-use crate::units::count;
+use crate::units::{count, counted};
 use knockout_base::error::Result;
 use knockout_data::cell::{Deletion, GeneId, Reach};
 use knockout_data::screen::Dataset;
@@ -205,8 +205,8 @@ pub fn deletion_page(deletion: &DeletionDocument) -> Page {
         title: format!("Deletion of {genes}"),
         made_by: "knockout data delete".to_owned(),
         findings: vec![format!(
-            "deleting {genes}{score} stops {} reactions and changes {one} / {two} / {three} genes in 1 / 2 / 3 message passes",
-            deletion.reactions_stopped
+            "deleting {genes}{score} stops {} and changes {one} / {two} / {three} genes in 1 / 2 / 3 message passes",
+            counted(deletion.reactions_stopped, "reaction")
         )],
         sections,
         ..Page::default()

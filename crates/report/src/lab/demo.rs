@@ -6,7 +6,7 @@ use super::prediction::{HitDocument, PredictionDocument};
 use crate::page::{
     Bar, BarSegment, Card, Column, Medium, Page, Plot, Section, SectionItem, Table, TableCell, colour,
 };
-use crate::units::{count, percent, time};
+use crate::units::{count, counted, percent, time};
 use knockout_analyze::profile::experiment::Breakdown;
 use knockout_data::screen::DatasetSummary;
 use knockout_predict::explain::Explanation;
@@ -49,11 +49,11 @@ pub fn demo_page(document: &DemoDocument, predictions: &Predictions) -> Page {
     Page {
         title: "knockout demo".to_owned(),
         subtitle: format!(
-            "{}: {} genes, {} networks, {} samples",
+            "{}: {}, {}, {}",
             dataset.name,
-            count(dataset.genes),
-            dataset.networks.len(),
-            count(dataset.samples.count)
+            counted(dataset.genes, "gene"),
+            counted(dataset.networks.len(), "network"),
+            counted(dataset.samples.count, "sample")
         ),
         made_by: "knockout demo".to_owned(),
         footnote: "This is an engineering test: the yeast is synthetic, and its accuracies do not carry over to real screens. Times are of this machine.".to_owned(),

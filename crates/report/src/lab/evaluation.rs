@@ -5,7 +5,7 @@ use super::accuracy::{
 };
 use super::regimes::{coverage_sentences, regime_sections};
 use crate::page::{Chart, Column, Page, Plot, Section, Series, Table, TableCell, colour};
-use crate::units::count;
+use crate::units::{count, counted, have};
 use knockout_base::stats::bootstrap::Difference;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::Bounds;
@@ -95,9 +95,9 @@ pub fn evaluation_page(document: &EvaluationDocument) -> Page {
     let knowledge =
         knowledge.map(|known| format!("{}: {}", known.name, prior_knowledge_sentence(&known.uses)));
     let repeated = (document.repeated_sets > 0).then(|| {
-        let sets = count(document.repeated_sets);
+        let (sets, have) = (counted(document.repeated_sets, "gene set"), have(document.repeated_sets));
         format!(
-            "{sets} gene sets have several samples, of different alleles or kinds; each is compared with the prediction of its set"
+            "{sets} {have} several samples, of different alleles or kinds; each is compared with the prediction of its set"
         )
     });
     let remarks = bounds(&document.bounds).into_iter().chain(repeated);
@@ -190,8 +190,10 @@ impl EvaluationPictures<'_> {
         };
         let lowest = self.genes.len().saturating_sub(GENES).max(GENES);
         let shown = self.genes.iter().take(GENES).chain(self.genes.iter().skip(lowest));
-        let note =
-            format!("the highest and lowest of {} genes with at least 30 samples", count(self.genes.len()));
+        let note = format!(
+            "the highest and lowest of {} with at least 30 samples",
+            counted(self.genes.len(), "gene")
+        );
         let table = Table::new(columns).with_rows(shown.map(row));
         Some(Section::new("genes", "Accuracy by gene").note(note).with(table))
     }
@@ -231,9 +233,11 @@ pub(super) fn heading(
     unseen: Option<Unseen>,
 ) -> Vec<String> {
     let samples = rows.first().map_or(0, |row| row.metrics.count);
-    let part = format!("{part} part of the {split} split (seed {split_seed}): {} samples", count(samples));
+    let part =
+        format!("{part} part of the {split} split (seed {split_seed}): {}", counted(samples, "sample"));
     let unseen = unseen.map(|unseen| match unseen.genes {
         0 => "all of its genes occur in training".to_owned(),
+        1 => format!("1 of its genes never occurs in training, in {} of its samples", count(unseen.records)),
         genes => format!(
             "{} of its genes never occur in training, in {} of its samples",
             count(genes),
@@ -337,7 +341,7 @@ fn comparisons_section(
         format!("{name} minus {against}: {pearson}{mse}")
     };
     let units = rows.first().map_or("records", |row| row.resampled.title());
-    let intro = format!("paired bootstrap over {units}, {} resamples", count(resamples));
+    let intro = format!("paired bootstrap over {units}, {}", counted(resamples, "resample"));
     let all = [intro].into_iter().chain(comparisons.iter().map(sentence));
     lines("comparisons", all).filter(|_| !comparisons.is_empty())
 }

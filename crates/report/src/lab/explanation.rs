@@ -4,7 +4,7 @@ use super::accuracy::dash;
 use super::evaluation::lines;
 use super::regimes::accuracy_sentence;
 use crate::page::{Column, Diagram, DiagramNode, Medium, Page, Section, Table, effect_colour};
-use crate::units::{count, figure};
+use crate::units::{count, counted, figure};
 use knockout_predict::explain::{Explanation, GeneName, KernelNetwork, NotLeftOut, Reliability, Similar};
 use knockout_solve::SumTerm;
 use std::collections::BTreeMap;
@@ -270,8 +270,8 @@ fn reliability(name: &str, found: &Reliability) -> String {
     }
     let same = found.same_side.map_or_else(dash, |share| format!("{:.0} %", 100.0 * share));
     format!(
-        "{name}: {} samples, Pearson {}, RMSE {}, on the right side of the mean {same}",
-        count(found.metrics.count),
+        "{name}: {}, Pearson {}, RMSE {}, on the right side of the mean {same}",
+        counted(found.metrics.count, "sample"),
         figure(found.metrics.pearson),
         figure(found.metrics.rmse)
     )
@@ -286,7 +286,7 @@ fn remarks(explanation: &Explanation) -> Vec<String> {
         }
         NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
     });
-    let of_size = format!("test samples of {} genes", explanation.genes.len());
+    let of_size = format!("test samples of {}", counted(explanation.genes.len(), "gene"));
     // The accuracy is among the findings.
     let regime = explanation.accuracy.is_none().then(|| format!("regime: {}", explanation.regime.title()));
     let measured = [

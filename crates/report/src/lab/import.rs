@@ -1,7 +1,7 @@
 //! Imports: what was read from each source, and what was left out.
 
 use crate::page::Page;
-use crate::units::count;
+use crate::units::{count, counted, have};
 use knockout_sources::import::altered::{ADVICE, LooksLike};
 use knockout_sources::import::report::{ImportReport, NameKinds, RowReport};
 use knockout_sources::import::screens::Merged;
@@ -31,8 +31,8 @@ pub fn import_remarks(report: &ImportReport) -> Vec<String> {
     for (file, rows) in files {
         if rows.unknown_gene > 0 {
             lines.push(format!(
-                "{file}: {} rows name genes not in the table, e.g. {}; --genes or --aliases can add them",
-                count(rows.unknown_gene),
+                "{file}: {} with genes not in the table, e.g. {}; --genes or --aliases can add them",
+                counted(rows.unknown_gene, "row"),
                 rows.examples.join(", ")
             ));
         }
@@ -69,7 +69,7 @@ fn name_remarks(file: &str, kinds: &NameKinds) -> Vec<String> {
         lines.push(format!(
             "warning: {file}: {} have the form of an allele (e.g. {}) and are taken as genes; --genes sgd:SGD_features.tab \
              assigns alleles to their genes",
-            if kinds.allele_like.len() == 1 { "one name".to_owned() } else { format!("{} names", count(kinds.allele_like.len())) },
+            counted(kinds.allele_like.len(), "name"),
             examples.join(", ")
         ));
     }
@@ -102,7 +102,8 @@ fn altered_names(names: &[(&str, LooksLike)]) -> String {
 /// Returns the page of an import into the folder `out`.
 pub fn import_page(report: &ImportReport, out: &Path) -> Page {
     let out = out.display();
-    let headline = format!("{out}: {} genes under {} names", count(report.genes), count(report.names));
+    let (genes, names) = (counted(report.genes, "gene"), counted(report.names, "name"));
+    let headline = format!("{out}: {genes} under {names}");
     let mut lines = source_lines(report);
     lines.extend(sample_lines(report));
     let is_empty = report.samples.count == 0;
@@ -121,53 +122,52 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
     for network in &report.networks {
         let counts = &network.counts;
         line(format!(
-            "  network {}: {} edges{} on {} genes ({} self-loops dropped)",
+            "  network {}: {}{} on {} ({} dropped)",
             network.name,
-            count(counts.entries),
+            counted(counts.entries, "edge"),
             if counts.entries == counts.edges {
                 String::new()
             } else {
                 format!(", both directions of {} undirected ones,", count(counts.edges))
             },
-            count(counts.nodes),
-            count(counts.self_loops)
+            counted(counts.nodes, "gene"),
+            counted(counts.self_loops, "self-loop")
         ));
     }
     if let Some(model) = &report.metabolism {
         line(format!(
-            "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
-            count(model.reactions),
-            count(model.metabolites),
+            "  metabolism: {}, {}, {} gene-reaction and {} reaction-metabolite entries",
+            counted(model.reactions, "reaction"),
+            counted(model.metabolites, "metabolite"),
             count(model.gpr),
             count(model.stoichiometry)
         ));
     }
     for features in &report.features {
         line(format!(
-            "  features {}: {} column{} of numbers for {} genes",
+            "  features {}: {} of numbers for {}",
             features.file,
-            count(features.columns),
-            if features.columns == 1 { "" } else { "s" },
-            count(features.genes)
+            counted(features.columns, "column"),
+            counted(features.genes, "gene")
         ));
     }
     for set in &report.annotations {
         line(format!(
-            "  annotations {}: {} terms of {} genes, {} pairs ({} terms with too few genes and {} with too many left out)",
+            "  annotations {}: {} of {}, {} ({} with too few genes and {} with too many left out)",
             set.name,
-            count(set.terms),
-            count(set.genes),
-            count(set.pairs),
-            count(set.terms_too_small),
+            counted(set.terms, "term"),
+            counted(set.genes, "gene"),
+            counted(set.pairs, "pair"),
+            counted(set.terms_too_small, "term"),
             count(set.terms_too_large)
         ));
     }
     for screen in &report.screens {
         line(format!(
-            "  screen {}: {} of {} rows{}",
+            "  screen {}: {} of {}{}",
             screen.source,
             count(screen.measurements),
-            count(screen.rows.read),
+            counted(screen.rows.read, "row"),
             if screen.allele_names == 0 {
                 String::new()
             } else {
@@ -181,10 +181,9 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
 /// Describes the measurements that joined an earlier one.
 fn merged(merged: Merged) -> String {
     let Merged { same_alleles, other_alleles, unstated_alleles } = merged;
-    let plural = |total: u64| if total == 1 { "" } else { "s" };
     let total = merged.total();
     if other_alleles == 0 && unstated_alleles == 0 {
-        return format!("{} repeat{} merged", count(total), plural(total));
+        return format!("{} merged", counted(total, "repeat"));
     }
     let parts = [
         (same_alleles, "of the same alleles"),
@@ -196,7 +195,7 @@ fn merged(merged: Merged) -> String {
         .filter(|(measurements, _)| *measurements > 0)
         .map(|(measurements, what)| format!("{} {what}", count(measurements)))
         .collect();
-    format!("{} measurement{} merged into others: {}", count(total), plural(total), parts.join(", "))
+    format!("{} merged into others: {}", counted(total, "measurement"), parts.join(", "))
 }
 
 fn sample_lines(report: &ImportReport) -> Vec<String> {
@@ -207,13 +206,13 @@ fn sample_lines(report: &ImportReport) -> Vec<String> {
     let orders: Vec<String> = samples
         .orders
         .iter()
-        .map(|(order, samples)| format!("{} of {order} genes", count(*samples)))
+        .map(|(order, samples)| format!("{} of {}", count(*samples), counted(*order, "gene")))
         .collect();
     let kinds: Vec<String> =
         samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
     let mut lines = vec![format!(
-        "  {} samples ({}; {}), {}",
-        count(samples.count),
+        "  {} ({}; {}), {}",
+        counted(samples.count, "sample"),
         orders.join(", "),
         kinds.join(", "),
         merged(samples.merged_by_alleles)
@@ -223,8 +222,9 @@ fn sample_lines(report: &ImportReport) -> Vec<String> {
         lines.push(format!("  {several} of them have the mean score of different alleles of the same genes"));
     }
     if samples.sets_with_several_samples > 0 {
-        let several = count(samples.sets_with_several_samples);
-        lines.push(format!("  {several} gene sets have several samples, of different alleles or kinds"));
+        let several = samples.sets_with_several_samples;
+        let (sets, have) = (counted(several, "gene set"), have(several));
+        lines.push(format!("  {sets} {have} several samples, of different alleles or kinds"));
     }
     for split in &report.splits {
         let [train, val, test] = split.parts.map(count);

@@ -4,7 +4,7 @@ use super::accuracy::{ceiling_sentence, dash, groups, prior_knowledge_sentence, 
 use super::evaluation::lines;
 use super::regimes::accuracy_sentences;
 use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
-use crate::units::{count, figure};
+use crate::units::{count, counted, figure};
 use knockout_data::cell::{Gene, GeneTable};
 use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
@@ -247,7 +247,7 @@ pub fn predicted_sets_page(document: &PredictedSets) -> Page {
         title: "Predicted gene sets".to_owned(),
         subtitle: run.clone(),
         made_by: "knockout for Python".to_owned(),
-        findings: vec![format!("{}: {} predictions{}", run, count(sets.len()), lowest.unwrap_or_default())],
+        findings: vec![format!("{run}: {}{}", counted(sets.len(), "prediction"), lowest.unwrap_or_default())],
         sections: vec![Section::new("sets", "").with(hit_table("genes", sets))],
         ..Page::default()
     }
@@ -256,11 +256,11 @@ pub fn predicted_sets_page(document: &PredictedSets) -> Page {
 /// Returns the page of a folder of predictions.
 pub fn prediction_page(document: &PredictionDocument) -> Page {
     let left_out = (document.left_out > 0)
-        .then(|| format!(" ({} candidates left out by filters)", count(document.left_out as usize)));
+        .then(|| format!(" ({} left out by filters)", counted(document.left_out, "candidate")));
     let headline = format!(
-        "{}: {} predictions{}{}",
+        "{}: {}{}{}",
         document.out.display(),
-        count(document.scored as usize),
+        counted(document.scored, "prediction"),
         left_out.unwrap_or_default(),
         document.mean.map(|mean| format!(", mean {mean:.4}")).unwrap_or_default()
     );
@@ -339,10 +339,10 @@ pub fn enrichment_section(list: &str, found: &Enrichment) -> Section {
     let Enrichment { hits, candidates, tested, terms } = found;
     let section = Section::new(format!("terms-{list}"), format!("Terms enriched in the {list} predictions"));
     let what = format!(
-        "{} genes of hits among {} candidate genes; {} terms tested (hypergeometric, Benjamini-Hochberg, false-discovery rate up to {} %)",
-        count(*hits),
-        count(*candidates),
-        count(*tested),
+        "{} of hits among {}; {} tested (hypergeometric, Benjamini-Hochberg, false-discovery rate up to {} %)",
+        counted(*hits, "gene"),
+        counted(*candidates, "candidate gene"),
+        counted(*tested, "term"),
         100.0 * ENRICHED
     );
     if terms.is_empty() {
@@ -436,7 +436,10 @@ pub fn hits_page(
     let accuracy: Vec<RegimeAccuracy> = document.accuracy.iter().filter(is_listed).cloned().collect();
     facts.extend(accuracy.iter().map(|found| {
         let pearson = found.pearson.map_or_else(|| "unknown".to_owned(), |_| figure(found.pearson));
-        Fact::new(format!("Pearson, sets of {} genes, {}", found.genes, found.regime.title()), pearson)
+        Fact::new(
+            format!("Pearson, sets of {}, {}", counted(found.genes, "gene"), found.regime.title()),
+            pearson,
+        )
     }));
     let accuracy = accuracy_sentences(&accuracy).into_iter();
     let accuracy = accuracy.map(|sentence| format!("Accuracy (Pearson), {sentence}."));
@@ -486,8 +489,8 @@ fn expected_hits(document: &PredictionDocument) -> Vec<String> {
             ),
         };
         Some(format!(
-            "Of {} {name} predictions, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.{others}",
-            count(known),
+            "Of {}, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.{others}",
+            counted(known, &format!("{name} prediction")),
             number(*share),
             number(*high),
             number(*low)

@@ -2,7 +2,7 @@
 
 use super::accuracy::{correlation, dash, error, interval};
 use crate::page::{Column, Section, Table, TableCell, colour};
-use crate::units::count;
+use crate::units::{count, counted};
 use knockout_data::screen::Regime;
 use knockout_predict::evaluation::{ModelMetrics, RegimeFigures};
 use knockout_predict::{
@@ -115,10 +115,8 @@ pub(super) fn coverage_sentences(coverage: &Coverage) -> Vec<String> {
     let strong = regimes.iter().filter_map(|RegimeCoverage { regime, strong, cut_off, .. }| {
         let IntervalShares { records, within_68, within_95 } = strong.as_ref()?;
         let (one, wide, regime) = (100.0 * within_68, 100.0 * within_95, regime.title());
-        let records = count(*records);
-        Some(format!(
-            "  {regime}, predictions below {cut_off}: {one:.1} % and {wide:.1} % ({records} samples)"
-        ))
+        let records = counted(*records, "sample");
+        Some(format!("  {regime}, predictions below {cut_off}: {one:.1} % and {wide:.1} % ({records})"))
     });
     [all].into_iter().chain(strong).collect()
 }
@@ -127,11 +125,11 @@ pub(super) fn coverage_sentences(coverage: &Coverage) -> Vec<String> {
 pub(super) fn accuracy_sentences(accuracy: &[RegimeAccuracy]) -> Vec<String> {
     let is_one_size = accuracy.iter().all(|found| found.genes == accuracy[0].genes);
     let of_size = |found: &[RegimeAccuracy]| -> Vec<String> {
-        let size = format!("sets of {} genes", found[0].genes);
+        let genes = counted(found[0].genes, "gene");
+        let size = format!("sets of {genes}");
         if found.iter().all(|found| found.source == AccuracySource::OtherSizes) {
             return vec![format!(
-                "{size}: unknown; no training sample has {} genes, and figures of other sizes do not apply",
-                found[0].genes
+                "{size}: unknown; no training sample has {genes}, and figures of other sizes do not apply"
             )];
         }
         let prefix = if is_one_size { String::new() } else { format!("{size}, ") };
@@ -156,5 +154,5 @@ pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
     };
     let interval = low.zip(*high).map_or_else(String::new, |(low, high)| format!(" [{low:.4}, {high:.4}]"));
     let pearson = pearson.map_or_else(|| "undefined".to_owned(), |pearson| format!("{pearson:.4}"));
-    format!("{}: {pearson}{interval} ({source}, {} samples)", regime.title(), count(*records))
+    format!("{}: {pearson}{interval} ({source}, {})", regime.title(), counted(*records, "sample"))
 }

@@ -2,7 +2,7 @@
 
 use super::accuracy::{BarScale, dash, error, unsealed_sentence};
 use crate::page::{Chart, Column, Medium, Page, Plot, Section, Series, Table, TableCell, colour};
-use crate::units::{count, duration_of_seconds, figure};
+use crate::units::{counted, duration_of_seconds, figure};
 use knockout_train::run::{MetricsLine, RunState, RunSummary};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub fn runs_page(dir: &Path, runs: &[RunSummary]) -> Page {
     let notice = (groups.len() > 1).then(|| NOT_COMPARABLE.to_owned());
     let unsealed = runs.iter().filter(|run| run.unsealed).map(|run| short_name(dir, run));
     Page {
-        subtitle: format!("{} runs", count(runs.len())),
+        subtitle: counted(runs.len(), "run"),
         findings: findings.chain(notice).chain(unsealed_sentence(unsealed)).collect(),
         picture: (!figures.is_empty()).then(|| figures.remove(0)),
         sections,

@@ -2,7 +2,7 @@
 
 use super::accuracy::{error, interval, scatter};
 use crate::page::{Card, Chart, Column, Fact, Medium, Page, Plot, Scale, Section, Series, Table};
-use crate::units::{count, duration_of_seconds, figure, rate};
+use crate::units::{count, counted, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
@@ -157,10 +157,10 @@ impl TrainingReport {
         Page {
             title: name.unwrap_or_else(|| folder.to_string()),
             subtitle: format!(
-                "{} on {} ({} samples),{batch} {} split, seed {}",
+                "{} on {} ({}),{batch} {} split, seed {}",
                 run.model,
                 self.dataset,
-                count(self.samples),
+                counted(self.samples, "sample"),
                 run.split.split(' ').next().unwrap_or_default(),
                 run.seed
             ),

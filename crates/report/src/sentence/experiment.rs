@@ -1,7 +1,7 @@
 //! Sentences about experiments.
 
 use super::{estimate, range_not_interval};
-use crate::units::{count, percent, three, time, two};
+use crate::units::{count, counted, percent, three, time, two};
 use knockout_analyze::profile::experiment::{
     Answer, Crowd, Experiment, ExperimentFinding, ExperimentWarning, ModelRow, NextStep, Question,
 };
@@ -27,9 +27,9 @@ pub(crate) fn headline(experiment: &Experiment) -> String {
             .map_or_else(String::new, |part| format!("; {} of {what} is {}", percent(part.share), part.name))
     };
     if rows.len() == 1 {
-        let (name, batch) = (&slow.name, count(slow.batch));
+        let (name, batch) = (&slow.name, counted(slow.batch, "sample"));
         return format!(
-            "{name} takes {} for {step} of {batch} samples{}.",
+            "{name} takes {} for {step} of {batch}{}.",
             estimate(&slow.s_per_batch, |s| time(s * 1e6)),
             part("it")
         );

@@ -1,7 +1,7 @@
 //! Sentences about traces.
 
 use super::range_not_interval;
-use crate::units::{count, percent, shortened, time};
+use crate::units::{self, count, percent, shortened, time};
 use knockout_analyze::{
     Confidence, Counted, Delay, DelayCause, FileFindings, FindingSource, Gpu, Job, Limit, Role, Sourced,
     TraceComparisonWarning, TraceFinding, TraceWarning,
@@ -62,8 +62,8 @@ pub(crate) fn cut_files(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     cut.map(|file| {
         let which = if several { format!("{} is", file.file) } else { "the trace is".to_owned() };
         format!(
-            "{which} damaged: {} events could be read, and the figures are of these alone",
-            count(file.events)
+            "{which} damaged: {} could be read, and the figures are of these alone",
+            units::counted(file.events, "event")
         )
     })
     .collect()

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use knockout_base::files::Folder;
 use knockout_data::batch::{Origin, Probe, StoreEstimate, StoreHeader, StoreWriter, StoredForm};
 use knockout_data::screen::{Dataset, subset};
-use knockout_report::units::{bytes, count, duration};
+use knockout_report::units::{bytes, count, counted, duration};
 use knockout_train::stores::usual_folder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -151,9 +151,9 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     if stored.complete {
         return Ok(());
     }
-    let (done, samples) = (count(stored.done), count(stored.samples));
+    let (done, samples) = (count(stored.done), counted(stored.samples, "sample"));
     let message = format!(
-        "stopped after {done} of {samples} samples, which are safe; run the same command again to resume there"
+        "stopped after {done} of {samples}, which are safe; run the same command again to resume there"
     );
     Err(Failure::verdict(INTERRUPTED, message))
 }
@@ -178,7 +178,7 @@ fn rows_of(args: &PrecomputeArgs, dataset: &Dataset) -> Result<Vec<u32>> {
 }
 
 fn what(form: StoredForm, samples: usize) -> String {
-    format!("{} of {} samples", form.name(), count(samples))
+    format!("{} of {}", form.name(), counted(samples, "sample"))
 }
 
 /// Formats the estimate.
@@ -196,7 +196,7 @@ fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String 
         text = format!("{text}; {} are stored already", count(stored.done_before));
     }
     if let Some((time, probed)) = measured {
-        text = format!("{text}; about {}, measured on {} samples", duration(time), count(probed));
+        text = format!("{text}; about {}, measured on {}", duration(time), counted(probed, "sample"));
     }
     text
 }
@@ -204,11 +204,11 @@ fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String 
 fn text(stored: &Stored<'_>, dataset: &Path) -> String {
     let now = stored.done - stored.done_before;
     format!(
-        "stored {} in {}: {} on disk, {} samples in {}\nmeasure it with `knockout data bench {} --processor {} --store {}`\n",
+        "stored {} in {}: {} on disk, {} in {}\nmeasure it with `knockout data bench {} --processor {} --store {}`\n",
         what(stored.form, stored.done),
         stored.path.display(),
         bytes(stored.bytes.unwrap_or_default()),
-        count(now),
+        counted(now, "sample"),
         duration(Duration::from_secs_f64(stored.seconds.unwrap_or_default())),
         dataset.display(),
         stored.form.kind().name(),

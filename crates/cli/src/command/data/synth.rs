@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;
-use knockout_report::units::{bytes, count};
+use knockout_report::units::{bytes, counted};
 use knockout_sources::synth::{PRESETS, SynthConfig, synthesise};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
     };
     let text = || {
         format!(
-            "made {}: {} genes, {} networks with {} edges, {} samples, {} on disk\n\
+            "made {}: {}, {} with {}, {}, {} on disk\n\
              look at it with `knockout data show {}`\n",
             args.out.display(),
-            count(made.genes),
-            dataset.cell.networks().len(),
-            count(edges),
-            count(made.samples),
+            counted(made.genes, "gene"),
+            counted(dataset.cell.networks().len(), "network"),
+            counted(edges, "edge"),
+            counted(made.samples, "sample"),
             bytes(made.bytes),
             args.out.display(),
         )

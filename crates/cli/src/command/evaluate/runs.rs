@@ -11,6 +11,7 @@ use knockout_predict::evaluation::StackPredictions;
 use knockout_predict::predictions::Predictions;
 use knockout_predict::{Coverage, Intervals, is_default_stack, stack_predictions};
 use knockout_report::lab::PriorKnowledge;
+use knockout_report::units::counted;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::run::{AdoptedRows, RunDescription, RunState, RunSummary, read_metrics};
 use std::path::{Path, PathBuf};
@@ -136,11 +137,13 @@ fn note_state(folder: &Path, ui: &Ui) -> Result<()> {
         ));
     }
     if matches!(run.state, RunState::Unfinished | RunState::Training) {
-        let wanted = run.epochs_wanted.map_or_else(String::new, |epochs| format!(" of {epochs}"));
+        let epochs = match run.epochs_wanted {
+            Some(wanted) => format!("{} of {}", run.epochs, counted(wanted, "epoch")),
+            None => counted(run.epochs, "epoch"),
+        };
         ui.note(&format!(
-            "{} is unfinished: {}{wanted} epochs; `knockout train --resume {}` continues it",
+            "{} is unfinished: {epochs}; `knockout train --resume {}` continues it",
             folder.display(),
-            run.epochs,
             folder.display()
         ));
     }

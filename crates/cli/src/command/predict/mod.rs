@@ -22,7 +22,7 @@ use knockout_predict::{
     RegimeAccuracy, RunEntry, Scorer as _, write_csv, write_hits, write_sets,
 };
 use knockout_report::lab::{PredictionDocument, hits_network, hits_page, hits_workbook, prediction_page};
-use knockout_report::units::count;
+use knockout_report::units::counted;
 use knockout_sources::lists::{self, SetTable};
 use knockout_train::checkpoint::Slot;
 use std::collections::BTreeSet;
@@ -291,7 +291,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let range = plan.part.of_blocks(plan.blocks());
     let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
     let total = edge(range.end) - edge(range.start);
-    ui.note(&format!("{}: {} candidates: {}", out.display(), count(total), plan.candidates.what));
+    ui.note(&format!("{}: {}: {}", out.display(), counted(total, "candidate"), plan.candidates.what));
     if total > MANY {
         ui.note(
             "that many take hours: --genes FILE or --with GENE,GENE chooses fewer, --part 1/N takes a share",
@@ -307,8 +307,8 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
         Outcome::Stopped { missing } => Err(Failure::verdict(
             exit::INTERRUPTED,
             format!(
-                "interrupted with {missing} of {} blocks to go in {}; run the same command again to resume",
-                range.end - range.start,
+                "interrupted with {missing} of {} to go in {}; run the same command again to resume",
+                counted(range.end - range.start, "block"),
                 out.display()
             ),
         )),
@@ -384,7 +384,8 @@ pub(super) fn note_orders(orders: &[usize], opened: &OpenRuns, ui: &Ui) {
     for order in orders.iter().filter(|order| !trained.contains(order)) {
         let trained: Vec<String> = trained.iter().map(ToString::to_string).collect();
         ui.note(&format!(
-            "warning: no training sample has {order} genes (they have {}); these predictions extrapolate",
+            "warning: no training sample has {} (they have {}); these predictions extrapolate",
+            counted(*order, "gene"),
             trained.join(", ")
         ));
     }

@@ -7,7 +7,7 @@ use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
 use knockout_base::files::PendingFile;
-use knockout_report::units::count;
+use knockout_report::units::{count, counted};
 use knockout_trace::{
     CONVERTED, Document, EventType, ReadOutcome, Selection, Selector, Sink, Symbol, TraceEvent, TraceWriter,
     field_range, repair,
@@ -138,8 +138,8 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
         present.remove("");
         let present: Vec<String> = present.into_iter().collect();
         return Err(request_error(format!(
-            "nothing is left of {} events with these filters; the categories there are: {}",
-            summary.events_read,
+            "nothing is left of {} with these filters; the categories there are: {}",
+            counted(summary.events_read, "event"),
             present.join(", ")
         )));
     }
@@ -155,8 +155,8 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     ui.result(
         || {
             let ConversionSummary { events_read, events_written, output, .. } = &summary;
-            let [written, read] = [events_written, events_read].map(|&events| count(events));
-            format!("{output}: {written} of {read} events\n")
+            let (written, read) = (count(*events_written), counted(*events_read, "event"));
+            format!("{output}: {written} of {read}\n")
         },
         &summary,
     )?;

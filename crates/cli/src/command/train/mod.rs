@@ -16,7 +16,7 @@ use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
 use knockout_report::lab::{TrainingDocument, TrainingReport, prior_knowledge_sentence};
-use knockout_report::units::count;
+use knockout_report::units::{count, counted};
 use knockout_train::config::Config;
 use knockout_train::run::{End, Event, Run, RunContext, RunDescription, default_folder, read_metrics};
 use serde::Serialize;
@@ -428,7 +428,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
 /// Notes the size of a run, and what is unusual about it.
 fn note_start(run: &Run, ui: &Ui) {
     let (folder, samples) = (run.folder(), run.split().rows(Part::Train).len());
-    let samples_text = format!("{} training samples", count(samples));
+    let samples_text = counted(samples, "training sample");
     let Some(fit) = run.fit() else {
         ui.note(&format!("{}: {}, {samples_text}", folder.display(), run.config().model.name()));
         return;
