@@ -5,7 +5,7 @@
 //! instead. The module does not depend on the kind of model.
 
 use crate::candidates::repeated_gene;
-use crate::{OpenRun, RegimeAccuracy, Scores, TrainedGenes};
+use crate::{MeasuredSample, MeasuredSet, OpenRun, RegimeAccuracy, Scores, TrainedGenes};
 use hashbrown::HashMap;
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::mean;
@@ -41,7 +41,7 @@ pub struct Explanation {
     pub sd: Option<f64>,
     /// The measured score, where the dataset has one, and its part; the mean of several samples, weighted by their measurements.
     pub measured: Option<MeasuredScore>,
-    /// The samples of the set where there are several: different alleles or kinds of perturbation.
+    /// The samples of the set; empty for a single one whose alleles are not stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MeasuredSample>,
     /// Whether training has seen the genes.
@@ -90,17 +90,6 @@ pub struct MeasuredScore {
     pub score: f64,
     /// The part of the split that its sample is in.
     pub part: Option<&'static str>,
-}
-
-/// One of several samples of a set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MeasuredSample {
-    /// Its alleles joined with `+`, or its kind of perturbation.
-    pub perturbation: String,
-    /// Its score.
-    pub score: f64,
-    /// How many measurements were merged into it.
-    pub measurements: u32,
 }
 
 /// The contribution of some genes to a prediction beyond that of fewer of them.
@@ -263,16 +252,17 @@ impl OpenRun {
         let drawn: BTreeSet<u32> =
             set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
         let of_set = dataset.samples.rows_of_set(&set);
+        let measured = MeasuredSet::of(&dataset.samples, &of_set);
         Ok(Explanation {
             schema: 1,
             genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
             prediction,
             sd: self.deviation(&set)?,
-            measured: of_set.first().map(|&row| MeasuredScore {
-                score: dataset.samples.mean_score(&of_set),
+            measured: measured.as_ref().zip(of_set.first()).map(|(measured, &row)| MeasuredScore {
+                score: measured.score,
                 part: parts_of_rows[row as usize],
             }),
-            samples: if of_set.len() > 1 { samples_of(dataset, &of_set) } else { Vec::new() },
+            samples: measured.map_or_else(Vec::new, |measured| measured.samples),
             regime: TrainedGenes::of(&dataset.samples, cell.genes().len(), split).regime(&set),
             accuracy: None,
             parts: self.terms(&set, prediction, cell)?,
@@ -639,16 +629,6 @@ fn name_of(cell: &Cell, gene: u32) -> GeneName {
     let names = &cell.genes().genes()[gene as usize];
     let name = names.name().to_owned();
     GeneName { index: gene, systematic: names.systematic.clone(), name }
-}
-
-/// Describes samples of one set.
-fn samples_of(dataset: &Dataset, rows: &[u32]) -> Vec<MeasuredSample> {
-    let of_row = |&row: &u32| {
-        let (perturbation, sample) =
-            (dataset.samples.perturbation(row as usize), dataset.samples.get(row as usize));
-        MeasuredSample { perturbation, score: sample.score, measurements: sample.duplicates }
-    };
-    rows.iter().map(of_row).collect()
 }
 
 fn parts_of_rows(dataset: &Dataset, split: &Split) -> Vec<Option<&'static str>> {

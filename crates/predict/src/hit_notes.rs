@@ -2,9 +2,9 @@
 
 use crate::{Hit, TrainedGenes};
 use knockout_data::cell::{Annotations, Cell, Separation};
-use knockout_data::screen::{Dataset, Regime, Split};
+use knockout_data::screen::{Dataset, Regime, Samples, Split};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Name of the annotations whose genes are essential.
 pub const ESSENTIAL: &str = "essential";
@@ -60,13 +60,59 @@ pub struct HitKind {
     pub class: HitClass,
 }
 
+/// A sample of a set that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredSample {
+    /// Its alleles joined with `+`, or its kind of perturbation.
+    pub perturbation: String,
+    /// Its score.
+    pub score: f64,
+    /// How many measurements were merged into it.
+    pub measurements: u32,
+}
+
+impl MeasuredSample {
+    /// Writes samples into a cell of a table: `cdc48-3+deletion: -1.25; damp: -0.5`.
+    pub fn cell(samples: &[Self]) -> String {
+        let texts = samples.iter().map(|sample| format!("{}: {}", sample.perturbation, sample.score));
+        texts.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Measurement of a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredSet {
+    /// The mean score of its samples, weighted by their measurements.
+    pub score: f64,
+    /// Its samples; empty for a single one whose alleles are not stored.
+    pub samples: Vec<MeasuredSample>,
+}
+
+impl MeasuredSet {
+    /// Describes a set by its rows among the samples; `None` without any.
+    pub fn of(samples: &Samples, rows: &[u32]) -> Option<Self> {
+        let first = *rows.first()? as usize;
+        let sample = |&row: &u32| {
+            let found = samples.get(row as usize);
+            MeasuredSample {
+                perturbation: samples.perturbation(row as usize),
+                score: found.score,
+                measurements: found.duplicates,
+            }
+        };
+        let is_listed = rows.len() > 1 || samples.alleles(first).len() > 0;
+        let listed = if is_listed { rows.iter().map(sample).collect() } else { Vec::new() };
+        Some(Self { score: samples.mean_score(rows), samples: listed })
+    }
+}
+
 /// Notes on a hit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HitNote {
     /// Its regime; `None` if the training part is not known.
     pub regime: Option<Regime>,
-    /// Whether the dataset has a score for it.
-    pub is_measured: bool,
+    /// Its measurement; `None` if the dataset has no score for it.
+    pub measured: Option<MeasuredSet>,
     /// Its essential genes; `None` if the dataset has no such annotations.
     pub essential: Option<Vec<u32>>,
     /// Linkage of its genes.
@@ -79,9 +125,11 @@ pub struct HitNote {
 #[derive(Debug)]
 pub struct HitNotes<'a> {
     cell: &'a Cell,
+    samples: &'a Samples,
     trained: Option<TrainedGenes>,
     essential: Option<&'a Annotations>,
-    measured: BTreeSet<Vec<u32>>,
+    /// Rows of the hits among the samples.
+    measured: HashMap<&'a [u32], Vec<u32>>,
 }
 
 impl<'a> HitNotes<'a> {
@@ -93,20 +141,17 @@ impl<'a> HitNotes<'a> {
     ) -> Self {
         let (cell, samples) = (&*dataset.cell, &dataset.samples);
         let wanted: BTreeSet<&[u32]> = hits.into_iter().map(|hit| &hit.genes[..]).collect();
-        let mut measured = BTreeSet::new();
+        let mut measured: HashMap<&[u32], Vec<u32>> = HashMap::new();
         if !wanted.is_empty() {
-            let mut sorted = Vec::new();
-            for set in samples.gene_sets().iter() {
-                sorted.clear();
-                sorted.extend_from_slice(set);
-                sorted.sort_unstable();
-                if wanted.contains(&sorted[..]) {
-                    measured.insert(sorted.clone());
+            for (set, row) in samples.gene_sets().iter().zip(0..) {
+                if wanted.contains(set) {
+                    measured.entry(set).or_default().push(row);
                 }
             }
         }
         Self {
             cell,
+            samples,
             trained: split.map(|split| TrainedGenes::of(samples, cell.genes().len(), split)),
             essential: cell.annotation(ESSENTIAL),
             measured,
@@ -118,7 +163,7 @@ impl<'a> HitNotes<'a> {
         let (linkage, distance) = self.linkage(&hit.genes);
         HitNote {
             regime: self.trained.as_ref().map(|trained| trained.regime(&hit.genes)),
-            is_measured: self.measured.contains(&hit.genes),
+            measured: self.measured.get(&hit.genes[..]).and_then(|rows| MeasuredSet::of(self.samples, rows)),
             essential: self.essential_genes(&hit.genes),
             linkage,
             distance,

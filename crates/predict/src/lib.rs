@@ -75,7 +75,7 @@ pub use fitted_baselines::{BaselineEvent, FittedBaselines};
 pub use folder::{MANIFEST, PREDICTIONS, PredictionFolder};
 pub use histogram::HistogramScale;
 pub use hit_metrics::{CutOffs, Detection, FigureEstimate, HitMetrics};
-pub use hit_notes::{ESSENTIAL, HitClass, HitKind, HitNote, HitNotes, Linkage};
+pub use hit_notes::{ESSENTIAL, HitClass, HitKind, HitNote, HitNotes, Linkage, MeasuredSample, MeasuredSet};
 pub use merge::merge;
 pub use part::BlockShare;
 pub use plan::{DatasetEntry, KeptPredictions, Plan, RunEntry};

@@ -3,10 +3,14 @@
 use crate::block::{Scored, ScoredBlock};
 use crate::csv::CsvTable;
 use crate::folder::{missing, unfinished, unreadable, unwritten};
-use crate::{Extremes, HistogramScale, Hit, HitNotes, KeptPredictions, Plan, PredictionFolder};
+use crate::{
+    Extremes, HistogramScale, Hit, HitNotes, KeptPredictions, MeasuredSample, MeasuredSet, Plan,
+    PredictionFolder,
+};
 use knockout_base::error::Result;
 use knockout_base::files;
 use knockout_data::cell::GeneTable;
+use knockout_data::screen::Dataset;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -78,6 +82,9 @@ impl PredictionSummary {
     }
 }
 
+/// Columns of the measurement of a set.
+const MEASURED: [&str; 2] = ["measured_score", "samples"];
+
 /// Writes `top.csv` and `bottom.csv` into the folder, those that have rows, with the notes of each hit; returns their paths.
 pub fn write_hits(
     folder: &Path,
@@ -93,7 +100,8 @@ pub fn write_hits(
             let fill = |out: &mut dyn Write| {
                 let mut table = CsvTable::new(out);
                 columns.header(&mut table)?;
-                for column in ["regime", "measured", "essential", "linkage", "distance"] {
+                let columns_of_notes = ["regime", "measured", "essential", "linkage", "distance"];
+                for column in columns_of_notes.into_iter().chain(MEASURED) {
                     table.text(column)?;
                 }
                 table.end_row()?;
@@ -141,10 +149,11 @@ pub fn write_csv(folder: &PredictionFolder, genes: &GeneTable) -> Result<PathBuf
     Ok(path)
 }
 
-/// Writes the rows of a list of sets as their file has them, with the prediction of each behind its columns; `None` unless the folder
-/// keeps all predictions. A set that filters left out has no prediction.
+/// Writes the rows of a list of sets as their file has them, with the prediction and the measurement of each behind its columns; `None`
+/// unless the folder keeps all predictions. A set that filters left out has neither.
 pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
     folder: &PredictionFolder,
+    dataset: &Dataset,
     columns: &[String],
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Option<PathBuf>> {
@@ -165,18 +174,21 @@ pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
             columns.iter().try_for_each(|name| table.text(name)).map_err(unreadable(&path))?;
             let mut names = vec![new_name(columns, "prediction")];
             names.extend(has_sd.then(|| new_name(columns, "sd")));
+            names.extend(MEASURED.map(|name| new_name(columns, name)));
             let header = names.iter().try_for_each(|name| table.text(name));
             header.and_then(|()| table.end_row()).map_err(unreadable(&path))?;
             is_begun = true;
         }
+        let hits: Vec<Hit> = (0..found.numbers.len()).map(|row| found.hit(row)).collect();
+        let notes = HitNotes::new(dataset, None, &hits);
         let end = ((block + 1) * plan.block).min(plan.candidates.count);
         let mut next = 0;
         let count = end - block * plan.block;
         for (cells, number) in rows.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
-            let is_kept = found.numbers.get(next) == Some(&number);
-            let hit = is_kept.then(|| found.hit(next));
-            next += usize::from(is_kept);
-            let line = set_row(&mut table, columns.len(), cells, hit.as_ref(), has_sd);
+            let hit = hits.get(next).filter(|hit| hit.number == number);
+            next += usize::from(hit.is_some());
+            let noted = hit.map(|hit| (hit, notes.note(hit).measured));
+            let line = set_row(&mut table, columns.len(), cells, noted, has_sd);
             line.map_err(unreadable(&path))?;
         }
     }
@@ -196,7 +208,7 @@ fn set_row<'r, W: Write>(
     table: &mut CsvTable<W>,
     width: usize,
     cells: impl Iterator<Item = &'r str>,
-    hit: Option<&Hit>,
+    noted: Option<(&Hit, Option<MeasuredSet>)>,
     has_sd: bool,
 ) -> io::Result<()> {
     for cell in cells.chain(std::iter::repeat("")).take(width) {
@@ -204,11 +216,19 @@ fn set_row<'r, W: Write>(
         let is_number = cell.parse::<f64>().is_ok();
         if is_number { table.number(Some(cell))? } else { table.text(cell)? }
     }
+    let (hit, measured) = noted.unzip();
     table.number(hit.map(|hit| hit.prediction))?;
     if has_sd {
         table.number(hit.and_then(|hit| hit.sd))?;
     }
+    measurement(table, measured.flatten().as_ref())?;
     table.end_row()
+}
+
+/// The score of a set and its samples; empty where nothing was measured.
+fn measurement<W: Write>(table: &mut CsvTable<W>, measured: Option<&MeasuredSet>) -> io::Result<()> {
+    table.number(measured.map(|measured| measured.score))?;
+    table.text(&measured.map_or_else(String::new, |measured| MeasuredSample::cell(&measured.samples)))
 }
 
 /// The columns that every table of predictions begins with.
@@ -258,8 +278,9 @@ fn note<W: Write>(
         }
     };
     table.text(note.regime.map_or("unknown", knockout_data::screen::Regime::name))?;
-    table.text(if note.is_measured { "yes" } else { "no" })?;
+    table.text(if note.measured.is_some() { "yes" } else { "no" })?;
     table.text(&essential)?;
     table.text(note.linkage.name())?;
-    table.number(note.distance)
+    table.number(note.distance)?;
+    measurement(table, note.measured.as_ref())
 }

@@ -2,6 +2,7 @@
 #![cfg(feature = "lab")]
 
 use crate::support::Home;
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Returns a folder with the datasets `apart` and `merged` of pairs of 24 genes; the first gene has two alleles with other effects.
@@ -36,6 +37,30 @@ fn screens() -> Home {
     home
 }
 
+/// Predicts a measured pair: every table has its score and those of its alleles.
+fn hits_have_the_alleles(home: &Home, score: &Value, (first, second): (&Value, &Value)) {
+    home.write("pairs.tsv", "YAL010W\tYAL011W\nYAL032W\tYAL033W\n");
+    let hits = home.json("predict of-apart --sets pairs.tsv --top 2 --full --xlsx --out hits --json -q");
+    let hit = |measured: bool| {
+        hits["top"].as_array().unwrap().iter().find(|hit| hit["measured"] == measured).unwrap().clone()
+    };
+    assert_eq!(&hit(true)["measured_score"], score);
+    assert_eq!(hit(true)["samples"][1]["perturbation"], "x-2+deletion");
+    assert!(hit(false)["measured_score"].is_null() && hit(false)["samples"].is_null());
+    let [mean, one, two] = [score, first, second].map(|score| score.as_f64().unwrap());
+    let cell = format!("{mean},x-1+deletion: {one}; x-2+deletion: {two}");
+    for table in ["hits/top.csv", "hits/sets.csv"] {
+        let text = home.read(table);
+        assert!(text.lines().next().unwrap().ends_with("measured_score,samples"), "{text}");
+        assert!(
+            text.lines().any(|line| line.ends_with(&cell)) && text.lines().any(|line| line.ends_with(",,")),
+            "{text}"
+        );
+    }
+    home.ok("predict of-apart --sets pairs.tsv --top 2 --full --xlsx --out hits -q")
+        .prints(&[&format!("measured: {mean:.4} (x-1+deletion {one:.4}, x-2+deletion {two:.4})")]);
+}
+
 #[test]
 fn commands_treat_the_alleles_of_a_set_together() {
     let home = screens();
@@ -58,6 +83,8 @@ fn commands_treat_the_alleles_of_a_set_together() {
     let scores: Vec<_> = of_set.iter().map(|sample| sample["score"].as_f64().unwrap()).collect();
     assert!((scores[0] - scores[1] - 4.5).abs() < 1e-9 && merged["samples"].is_null());
     home.ok("explain of-apart YAL010W YAL011W -q").prints(&["x-2+deletion"]);
+    let scores = (&of_set[0]["score"], &of_set[1]["score"]);
+    hits_have_the_alleles(&home, &apart["measured"]["score"], scores);
     let evaluated = home.json("evaluate of-apart --json -q --resamples 20");
     let sets = evaluated["repeated_sets"].as_u64().unwrap();
     let rows = |evaluated: &serde_json::Value| evaluated["rows"][0]["count"].as_u64().unwrap();

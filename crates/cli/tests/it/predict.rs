@@ -100,19 +100,24 @@ fn the_rows_of_a_list_keep_their_columns_and_their_order() {
         text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
     };
     let found = rows("mine");
-    assert_eq!(found[0], ["note", "Query", "Array", "third", "fold", "prediction"]);
+    let header = ["note", "Query", "Array", "third", "fold", "prediction", "measured_score", "samples"]
+        .map(str::to_owned);
+    assert_eq!(found[0], header);
     assert_eq!(found[1][..7], ["\"x", " y\"", &c, &low_a, &b, "-1.5", &found[1][6]].map(str::to_owned)[..]);
     assert_eq!(found[2][..5], ["'=1", &b, &a, "", "7"]);
     assert_eq!(found[3][1..3], [low_c, b.clone()]);
     // The predictions are those of the blocks.
     let csv = home.read("mine/predictions.csv");
     let predictions: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
-    let of_rows: Vec<&str> = found[1..].iter().map(|row| &row.last().unwrap()[..]).collect();
-    assert_eq!(of_rows, predictions);
+    let predicted = |rows: &[Vec<String>]| -> Vec<String> {
+        rows[1..].iter().map(|row| row[row.len() - 3].clone()).collect()
+    };
+    assert_eq!(predicted(&found), predictions);
+    // The screen has triples alone.
+    assert!(found[1..].iter().all(|row| row[row.len() - 2..].concat().is_empty()), "{found:?}");
     // What a filter leaves out has a row without a prediction, and a part of the predictions has no table.
     home.ok("predict seed-0 -q --sets mine.csv --exclude out.txt --out less");
-    let less: Vec<String> = rows("less")[1..].iter().map(|row| row.last().unwrap().clone()).collect();
-    assert_eq!(less, ["", predictions[1], ""]);
+    assert_eq!(predicted(&rows("less")), ["", predictions[1], ""]);
     home.ok("predict seed-0 -q --sets mine.csv --top 1 --out best");
     assert!(!home.exists("best/sets.csv"));
 }

@@ -8,7 +8,8 @@ use crate::model::{MOST_SLOW_SETS, Predicted};
 use crate::query::{Query, address};
 use knockout_data::cell::{GeneId, GeneSets};
 use knockout_data::screen::{Part, Regime};
-use knockout_report::lab::{GeneDocument, HitDocument, gene_page};
+use knockout_predict::MeasuredSample;
+use knockout_report::lab::{GeneDocument, gene_page};
 use knockout_report::page::{
     Column, Diagram, DiagramNode, Fact, Field, Form, Page, Section, SectionItem, Strip, StripMark, StripRow,
     Table, TableCell, effect_colour,
@@ -225,8 +226,9 @@ fn names(shown: &Shown, genes: &[u32]) -> String {
 
 fn partner_row(shown: &Shown, partner: &Partner) -> [TableCell; 8] {
     let predicted = &partner.predicted;
-    // The column beside it has the score.
-    let hit = HitDocument { measured: false, ..partner.hit.clone() };
+    // The column beside it has the score, but not the alleles.
+    let hit = partner.hit.clone();
+    let hit = if hit.samples.is_empty() { hit.with_measured(None) } else { hit };
     [
         TableCell::from(shown.model.name(partner.gene)).linked(shown.set_address(&partner.set)),
         TableCell::from(shown.model.systematic(partner.gene)).linked(shown.gene_address(partner.gene)),
@@ -473,7 +475,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
     let shown = Shown::of(explorer, query)?;
     let gene = shown.gene(query.get("name"))?;
     let partners = Partners::of(&shown, gene, query)?;
-    let rows = partners.filtered(query).into_iter().map(|partner| -> [CsvCell; 11] {
+    let rows = partners.filtered(query).into_iter().map(|partner| -> [CsvCell; 12] {
         let hit = &partner.hit;
         let essential = hit.essential.as_ref().map_or_else(
             || "unknown".to_owned(),
@@ -491,6 +493,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
             essential.into(),
             hit.linkage.name().into(),
             partner.part.map_or("none", Part::name).into(),
+            MeasuredSample::cell(&hit.samples).into(),
         ]
     });
     let columns = [
@@ -505,6 +508,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
         "essential",
         "linkage",
         "part",
+        "samples",
     ];
     Ok(HttpAnswer::csv("partners", &columns, rows))
 }

@@ -6,7 +6,7 @@ use crate::model::{MOST_SLOW_SETS, Model, Predicted, sorted};
 use crate::query::Query;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::Part;
-use knockout_predict::{Hit, HitNotes};
+use knockout_predict::{Hit, HitNotes, MeasuredSet};
 use knockout_report::lab::HitDocument;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,15 +67,15 @@ impl Partners {
         for ((partner, set), predicted) in candidates.into_iter().zip(sets).zip(predicted) {
             let hit =
                 Hit { number: u64::from(partner), genes: set, prediction: predicted.mean, sd: predicted.sd };
-            let mut document = HitDocument::of(&hit, model.genes(), &notes);
             // Several where the alleles of the set were measured apart; all are in one part.
             let rows = measured.get(&hit.genes[..]);
+            let found = rows.and_then(|rows| MeasuredSet::of(&model.dataset().samples, rows));
+            let mut document = HitDocument::of(&hit, model.genes(), &notes).with_measured(found);
             document.regime = model.regime(&hit.genes);
-            document.measured = rows.is_some();
             list.push(Partner {
+                score: document.measured_score,
                 hit: document,
                 interval: predicted.half_width.map(|half| [predicted.mean - half, predicted.mean + half]),
-                score: rows.map(|rows| model.dataset().samples.mean_score(rows)),
                 part: rows.and_then(|rows| model.part(*rows.first()?)),
                 gene: partner,
                 predicted,

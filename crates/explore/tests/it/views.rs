@@ -2,7 +2,7 @@
 
 use crate::support::{Client, HOSTILE, folder, served, served_with, train};
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::{Dataset, Part};
+use knockout_data::screen::{Allele, AlleleTable, Dataset, Part, Sample, SamplesBuilder};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Scorer as _, Scores};
 use knockout_sources::synth;
@@ -49,6 +49,48 @@ fn partners_are_predicted_as_predict_does_and_filters_leave_some_out() {
         let table = client.get(&format!("partners.csv?of=runs/stack-0&name={name}&with={with}"));
         assert_eq!(table.body.lines().count(), partners.len() + 1);
         assert!(table.head.contains("filename=\"partners.csv\""), "{}", table.head);
+    });
+}
+
+#[test]
+fn partners_and_sets_have_the_alleles_of_measured_sets() {
+    let home = tempfile::tempdir().unwrap();
+    let preset = synth::SynthConfig::preset("tiny").unwrap();
+    let mut dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ()).unwrap();
+    let set = dataset.samples.genes(0).to_vec();
+    let allele = |gene, kind: &str, name: Option<&str>| Allele {
+        gene,
+        kind: kind.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    let mut table = vec![allele(set[0], "ts", Some("x-1")), allele(set[0], "ts", Some("x-2"))];
+    table.extend(set[1..].iter().map(|&gene| allele(gene, "deletion", None)));
+    let samples = SamplesBuilder::new(dataset.cell.genes().len());
+    let mut samples = samples.with_allele_table(AlleleTable::new(table).unwrap()).unwrap();
+    let first = dataset.samples.get(0);
+    samples.push(Sample { alleles: &[0, 2, 3], score: 0.25, ..first }).unwrap();
+    samples.push(Sample { alleles: &[1, 2, 3], score: -0.75, ..first }).unwrap();
+    dataset.samples.iter().skip(1).for_each(|sample| samples.push(sample).unwrap());
+    dataset.samples = samples.finish();
+    dataset.write(&home.path().join("tiny"), &|_| ()).unwrap();
+    train(home.path(), "stack", &[], "runs/stack-0");
+    let names: Vec<&str> =
+        set.iter().map(|&gene| &dataset.cell.genes().genes()[gene as usize].systematic[..]).collect();
+    served(&[home.path().to_owned()], |client| {
+        let of = format!("of=runs/stack-0&name={}&with={}", names[0], names[1]);
+        let partners = json(client, &format!("gene.json?{of}"))["partners"].clone();
+        let partner = partners.as_array().unwrap().iter().find(|found| found["samples"].is_array()).unwrap();
+        assert_eq!(partner["samples"][1]["perturbation"], "x-2+deletion+deletion");
+        assert_eq!(partner["measured_score"], -0.25);
+        let table = client.get(&format!("partners.csv?{of}")).body;
+        assert!(table.contains("x-1+deletion+deletion: 0.25; x-2+deletion+deletion: -0.75"), "{table}");
+        let page = client.get(&format!("gene?{of}&n=1000")).body;
+        assert!(
+            page.contains("measured: -0.2500 (x-1+deletion+deletion 0.2500"),
+            "the partner has its alleles"
+        );
+        let page = client.get(&format!("set?of=runs/stack-0&genes={}", names.join(","))).body;
+        assert!(page.contains("x-2+deletion+deletion"), "the set, too");
     });
 }
 

@@ -6,7 +6,7 @@ use knockout_data::screen::{
     Allele, AlleleTable, Dataset, Division, Part, Regime, Sample, SamplesBuilder, Scheme, Split, SplitSpec,
 };
 use knockout_predict::evaluation::{Defect, MeasuredScores, NamedPredictions, Pairs, evaluate};
-use knockout_predict::{ESSENTIAL, Hit, HitNotes, Linkage, ResampledUnits, TrainedGenes};
+use knockout_predict::{ESSENTIAL, Hit, HitNotes, Linkage, MeasuredSample, ResampledUnits, TrainedGenes};
 use knockout_solve::{Problem, Records, SolvedOptions as _, StackOptions};
 use knockout_sources::synth;
 use std::sync::Arc;
@@ -86,10 +86,58 @@ fn a_hit_is_noted_with_its_regime_and_its_genes() {
     assert_eq!((near.linkage, near.distance), (Linkage::Near, Some(80_000)));
     assert_eq!((apart.linkage, apart.distance), (Linkage::None, None));
     assert_eq!((linked.essential, near.essential), (Some(vec![1]), Some(Vec::new())));
-    assert!(known.is_measured && !linked.is_measured);
+    assert_eq!(
+        (known.measured.as_ref().map(|found| found.score), &linked.measured),
+        (Some(dataset.samples.scores()[7]), &None)
+    );
     let trained = TrainedGenes::of(&dataset.samples, gene_count, &split);
     assert_eq!(known.regime, Some(trained.regime(&measured)));
     assert_eq!(HitNotes::new(&dataset, None, &hits).note(&hits[0]).regime, None);
+}
+
+/// Several samples are listed with their alleles, and a single one where its alleles are stored.
+#[test]
+fn a_measured_hit_has_its_score_and_alleles() {
+    let dataset = dataset();
+    let allele = |gene, kind: &str, name: Option<&str>| Allele {
+        gene,
+        kind: kind.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    let table = vec![
+        allele(0, "ts", Some("a-1")),
+        allele(0, "ts", Some("a-2")),
+        allele(1, "deletion", None),
+        allele(2, "deletion", None),
+    ];
+    let samples = SamplesBuilder::new(dataset.cell.genes().len());
+    let mut samples = samples.with_allele_table(AlleleTable::new(table).unwrap()).unwrap();
+    for (genes, alleles, score, duplicates) in [
+        (&[0, 1][..], &[0, 2][..], -1.0, 3),
+        (&[0, 1], &[1, 2], 1.0, 1),
+        (&[0, 2], &[0, 3], 2.0, 1),
+        (&[1, 2], &[], 3.0, 1),
+    ] {
+        samples
+            .push(Sample { alleles, duplicates, kind: "mixed", ..Sample::deletion(genes, score, "test") })
+            .unwrap();
+    }
+    let dataset = Dataset { samples: samples.finish(), ..dataset };
+    let hits = [&[0, 1][..], &[0, 2], &[1, 2], &[0, 3]].map(|genes| Hit {
+        number: 0,
+        genes: genes.to_vec(),
+        prediction: 0.0,
+        sd: None,
+    });
+    let notes = HitNotes::new(&dataset, None, &hits);
+    let cells = hits
+        .each_ref()
+        .map(|hit| notes.note(hit).measured.map(|found| (found.score, MeasuredSample::cell(&found.samples))));
+    let cell = |score: f64, samples: &str| Some((score, samples.to_owned()));
+    assert_eq!(
+        cells,
+        [cell(-0.5, "a-1+deletion: -1; a-2+deletion: 1"), cell(2.0, "a-1+deletion: 2"), cell(3.0, ""), None]
+    );
 }
 
 /// A screen of pairs in which every fifth pair has two alleles; merged, it has their mean.

@@ -254,7 +254,7 @@ fn tables(explanation: &Explanation) -> Vec<Section> {
     sections
 }
 
-/// Lists the samples of a set that has several.
+/// Lists the samples of a set.
 fn samples_section(explanation: &Explanation) -> Section {
     let columns =
         [Column::text("alleles or kind"), Column::number("measured"), Column::number("measurements")];

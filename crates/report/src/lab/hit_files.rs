@@ -3,7 +3,7 @@
 use super::prediction::{HitDocument, HitList};
 use knockout_base::error::Result;
 use knockout_data::screen::Regime;
-use knockout_predict::{Enrichment, FalseShare, Sheet, SheetCell, workbook};
+use knockout_predict::{Enrichment, FalseShare, MeasuredSample, Sheet, SheetCell, workbook};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -30,6 +30,8 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
         "essential",
         "linkage",
         "distance",
+        "measured_score",
+        "samples",
     ];
     let header = columns("gene").chain(columns("name")).chain(last.map(SheetCell::from)).collect();
     let row = |hit: &HitDocument| {
@@ -49,6 +51,8 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
             essential(hit).into(),
             hit.linkage.name().into(),
             hit.distance.map(f64::from).into(),
+            hit.measured_score.into(),
+            MeasuredSample::cell(&hit.samples).into(),
         ]);
         row
     };
@@ -111,6 +115,12 @@ pub fn hits_network(name: &str, lists: &[HitList<'_>]) -> String {
             });
             if let Some(sd) = hit.sd {
                 data["sd"] = sd.into();
+            }
+            if let Some(score) = hit.measured_score {
+                data["measured_score"] = score.into();
+            }
+            if !hit.samples.is_empty() {
+                data["samples"] = MeasuredSample::cell(&hit.samples).into();
             }
             if let Some(share) = &hit.false_share {
                 data["false_share"] = share.share.into();

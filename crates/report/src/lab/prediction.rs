@@ -10,8 +10,8 @@ use knockout_data::screen::Regime;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FEWEST_OF_KIND, FalseHits, FalseShare, Hit,
-    HitClass, HitEvidence, HitKind, HitNotes, Linkage, PREDICTIONS, PredictionFolder, PredictionSummary,
-    RegimeAccuracy, RunEntry,
+    HitClass, HitEvidence, HitKind, HitNotes, Linkage, MeasuredSample, MeasuredSet, PREDICTIONS,
+    PredictionFolder, PredictionSummary, RegimeAccuracy, RunEntry,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -106,6 +106,12 @@ pub struct HitDocument {
     pub regime: Option<Regime>,
     /// Whether the dataset has a score for the set.
     pub measured: bool,
+    /// The score; the mean of several samples, weighted by their measurements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_score: Option<f64>,
+    /// The samples of the set; empty for a single one whose alleles are not stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<MeasuredSample>,
     /// Names of the essential genes; `None` if the dataset has no annotations of them.
     pub essential: Option<Vec<String>>,
     /// Linkage of the genes.
@@ -131,12 +137,24 @@ impl HitDocument {
             prediction: hit.prediction,
             sd: hit.sd.filter(|sd| sd.is_finite()),
             regime: note.regime,
-            measured: note.is_measured,
+            measured: false,
+            measured_score: None,
+            samples: Vec::new(),
             essential: note.essential.map(|essential| essential.into_iter().map(name).collect()),
             linkage: note.linkage,
             distance: note.distance,
             false_share: None,
         }
+        .with_measured(note.measured)
+    }
+
+    /// Sets what was measured of the set.
+    #[must_use]
+    pub fn with_measured(mut self, measured: Option<MeasuredSet>) -> Self {
+        self.measured = measured.is_some();
+        self.measured_score = measured.as_ref().map(|found| found.score);
+        self.samples = measured.map_or_else(Vec::new, |found| found.samples);
+        self
     }
 
     /// Sets the expected shares of false hits of a list that begins with the strongest.
@@ -153,18 +171,44 @@ impl HitDocument {
 
     /// Returns what to consider before the set is tested.
     pub fn flags(&self) -> String {
-        let mut flags = Vec::new();
-        flags.extend(self.measured.then(|| "measured".to_owned()));
-        let essential = self.essential.iter().flatten().map(String::as_str).collect::<Vec<_>>();
-        flags.extend((!essential.is_empty()).then(|| format!("essential: {}", essential.join(" "))));
-        let kilobases = self.distance.map_or(0, |bases| (bases + 500) / 1_000);
-        match self.linkage {
-            Linkage::Linked => flags.push(format!("linked: {kilobases} kb")),
-            Linkage::Near => flags.push(format!("near: {kilobases} kb")),
-            Linkage::None | Linkage::Unknown => {}
-        }
-        flags.join(", ")
+        let measured = self.measured_score.map(|score| measured_text(score, &self.samples));
+        let others = cautions(self.essential.as_deref(), self.linkage, self.distance);
+        measured.into_iter().chain(others).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Samples of a set that a line names.
+const NAMED: usize = 3;
+
+/// Describes what was measured of a set: its score, and the alleles of its samples where they are stored.
+fn measured_text(score: f64, samples: &[MeasuredSample]) -> String {
+    let named = samples.iter().take(NAMED);
+    let mut named: Vec<String> =
+        named.map(|sample| format!("{} {:.4}", sample.perturbation, sample.score)).collect();
+    let more = samples.len().saturating_sub(NAMED);
+    named.extend((more > 0).then(|| format!("{} more", count(more))));
+    match samples {
+        [] => format!("measured: {score:.4}"),
+        [one] => format!("measured: {score:.4} ({})", one.perturbation),
+        _ => format!("measured: {score:.4} ({})", named.join(", ")),
+    }
+}
+
+/// Returns the essential genes of a set and the linkage of its genes, where they may change a measurement.
+pub(super) fn cautions(
+    essential: Option<&[String]>,
+    linkage: Linkage,
+    distance: Option<u32>,
+) -> impl Iterator<Item = String> {
+    let essential = essential.unwrap_or_default();
+    let essential = (!essential.is_empty()).then(|| format!("essential: {}", essential.join(" ")));
+    let kilobases = distance.map_or(0, |bases| (bases + 500) / 1_000);
+    let linkage = match linkage {
+        Linkage::Linked => Some(format!("linked: {kilobases} kb")),
+        Linkage::Near => Some(format!("near: {kilobases} kb")),
+        Linkage::None | Linkage::Unknown => None,
+    };
+    essential.into_iter().chain(linkage)
 }
 
 impl PredictionDocument {
@@ -544,5 +588,24 @@ fn histogram(summary: &PredictionSummary, opened: &OpenRuns) -> Chart {
         up: "share of each (%)".to_owned(),
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
         ..Chart::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_score_names_three_samples() {
+        let samples: Vec<MeasuredSample> = ["a-1", "a-2", "a-3", "a-4", "a-5"]
+            .map(|allele| MeasuredSample { perturbation: allele.to_owned(), score: 0.5, measurements: 1 })
+            .to_vec();
+        assert_eq!(measured_text(-1.25, &[]), "measured: -1.2500");
+        assert_eq!(measured_text(0.5, &samples[..1]), "measured: 0.5000 (a-1)");
+        assert_eq!(measured_text(0.5, &samples[..2]), "measured: 0.5000 (a-1 0.5000, a-2 0.5000)");
+        assert_eq!(
+            measured_text(0.5, &samples),
+            "measured: 0.5000 (a-1 0.5000, a-2 0.5000, a-3 0.5000, 2 more)"
+        );
     }
 }
