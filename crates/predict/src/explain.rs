@@ -5,7 +5,9 @@
 //! instead. The module does not depend on the kind of model.
 
 use crate::candidates::repeated_gene;
-use crate::{MeasuredSample, MeasuredSet, OpenRun, RegimeAccuracy, Scores, TrainedGenes};
+use crate::{
+    Hit, HitNotes, Linkage, MeasuredSample, MeasuredSet, OpenRun, RegimeAccuracy, Scores, TrainedGenes,
+};
 use hashbrown::HashMap;
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::mean;
@@ -44,6 +46,13 @@ pub struct Explanation {
     /// The samples of the set; empty for a single one whose alleles are not stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MeasuredSample>,
+    /// Names of the essential genes; `None` if the dataset has no annotations of them.
+    pub essential: Option<Vec<String>>,
+    /// Linkage of the genes.
+    pub linkage: Linkage,
+    /// Bases between the closest two genes on one chromosome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<u32>,
     /// Whether training has seen the genes.
     pub regime: Regime,
     /// Accuracy of predictions of this regime and size; `None` where the caller does not know it.
@@ -253,6 +262,9 @@ impl OpenRun {
             set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
         let of_set = dataset.samples.rows_of_set(&set);
         let measured = MeasuredSet::of(&dataset.samples, &of_set);
+        let hit = Hit { number: 0, genes: set.clone(), prediction, sd: None };
+        let note = HitNotes::new(dataset, None, []).note(&hit);
+        let name = |gene: u32| name_of(cell, gene).name;
         Ok(Explanation {
             schema: 1,
             genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
@@ -263,6 +275,9 @@ impl OpenRun {
                 part: parts_of_rows[row as usize],
             }),
             samples: measured.map_or_else(Vec::new, |measured| measured.samples),
+            essential: note.essential.map(|genes| genes.into_iter().map(name).collect()),
+            linkage: note.linkage,
+            distance: note.distance,
             regime: TrainedGenes::of(&dataset.samples, cell.genes().len(), split).regime(&set),
             accuracy: None,
             parts: self.terms(&set, prediction, cell)?,

@@ -59,6 +59,11 @@ fn hits_have_the_alleles(home: &Home, score: &Value, (first, second): (&Value, &
     }
     home.ok("predict of-apart --sets pairs.tsv --top 2 --full --xlsx --out hits -q")
         .prints(&[&format!("measured: {mean:.4} (x-1+deletion {one:.4}, x-2+deletion {two:.4})")]);
+    home.ok("explain of-apart YAL032W YAL033W -q").prints(&[
+        ", not measured",
+        "essential genes: unknown, the dataset has no annotations called \"essential\"",
+        "linkage: unknown",
+    ]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::support::Home;
 use serde_json::Value;
+use std::fmt::Write as _;
 
 /// Returns the highest prediction of the test part.
 fn hit(home: &Home, run: &str) -> (Vec<String>, f64) {
@@ -130,4 +131,45 @@ fn similar_profiles_have_measured_scores() {
         assert_eq!(measured["measured"]["part"], "train");
         assert!((number(&measured["measured"]["score"]) - number(&profile["score"])).abs() < 1e-9);
     }
+}
+
+/// An explanation has the notes of a list of hits: here two linked genes, one of them essential.
+#[test]
+fn linked_and_essential_genes_are_noted() {
+    let home = Home::empty();
+    let genes: Vec<String> = (10..34).map(|number| format!("YAL0{number}W")).collect();
+    let (mut features, mut scores) =
+        (String::new(), "gene_a\tallele_a\tgene_b\tallele_b\ts_score\n".to_owned());
+    for (i, a) in genes.iter().enumerate() {
+        let start = 1 + 40_000 * i;
+        let columns = format!("chromosome 1\t\t1\t{start}\t{}\tW\t\t\t\t\n", start + 900);
+        write!(features, "S{i:09}\tORF\tVerified\t{a}\t\t\t{columns}").unwrap();
+        for (j, b) in genes.iter().enumerate().skip(i + 1) {
+            let score = (i * 7 % 5 + j * 7 % 5) as f64 + (i * j % 11) as f64 / 7.0;
+            writeln!(scores, "{a}\tdeletion\t{b}\tdeletion\t{score}").unwrap();
+        }
+    }
+    home.write("genes.tab", features);
+    home.write("scores.tsv", scores);
+    home.write("essential.tsv", "gene\tterm\nYAL011W\tessential\nYAL020W\tessential\n");
+    let essential = "--annotations table:essential.tsv,name=essential";
+    home.ok(&format!("data import pairs --genes sgd:genes.tab --screen emap:scores.tsv {essential} -q"));
+    home.ok("train pairs -q --out stack");
+    let noted = home.json("explain stack YAL010W YAL011W --html why.html --json -q");
+    assert_eq!((&noted["linkage"], &noted["distance"]), (&"linked".into(), &40_000.into()));
+    assert_eq!(noted["essential"], serde_json::json!(["YAL011W"]));
+    let sentence = "before a test, consider: essential: YAL011W, linked: 40 kb";
+    let printed = home.ok("explain stack YAL010W YAL011W -q").prints(&[sentence]);
+    assert!(home.read("why.html").contains(sentence));
+    assert!(
+        !printed.stdout.contains("linkage: unknown") && !printed.stdout.contains("essential genes: unknown")
+    );
+    // A list of hits has the same notes.
+    home.write("pair.tsv", "YAL010W\tYAL011W\n");
+    let hit = home.json("predict stack --sets pair.tsv --top 1 --out hits --json -q")["top"][0].clone();
+    for key in ["linkage", "distance", "essential", "regime"] {
+        assert_eq!(hit[key], noted[key], "{key}");
+    }
+    let apart = home.ok("explain stack YAL010W YAL015W -q");
+    assert!(!apart.stdout.contains("before a test"), "{}", apart.stdout);
 }

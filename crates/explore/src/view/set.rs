@@ -8,10 +8,9 @@ use crate::explorer::Explorer;
 use crate::model::sorted;
 use crate::query::Query;
 use knockout_data::cell::{Deletion, GeneId, GeneSets};
-use knockout_data::screen::{Part, Regime};
+use knockout_data::screen::Part;
 use knockout_predict::explain::Detail;
-use knockout_predict::{Hit, HitNotes};
-use knockout_report::lab::{DeletionDocument, HitDocument, deletion_page, explanation_page};
+use knockout_report::lab::{DeletionDocument, deletion_page, explanation_page};
 use knockout_report::page::{Fact, Field, Form, Page, Section, SectionItem};
 use knockout_report::units::counted;
 
@@ -102,25 +101,19 @@ fn explained(explorer: &Explorer, shown: &Shown, set: &[u32]) -> Result<Page, Pr
     };
     let mut page = explanation_page(&explanation, shown.label());
     let predicted = model.predict(&sets)?.unwrap_or_default().into_iter().next();
-    let hit = Hit { number: 0, genes: set.to_vec(), prediction: explanation.prediction, sd: explanation.sd };
-    let notes = HitNotes::new(model.dataset(), Some(&opened.split), [&hit]);
-    let document = HitDocument::of(&hit, model.genes(), &notes);
     page.facts = vec![
         Fact::new("predicted", score(explanation.prediction)),
         Fact::new("95 % interval of a measurement", or_dash(predicted.as_ref().map(interval))),
         Fact::new("measured", or_dash(explanation.measured.map(|measured| score(measured.score)))),
-        Fact::new("regime", document.regime.map_or("unknown", Regime::title)),
+        Fact::new("regime", explanation.regime.title()),
     ];
-    // The score is among the facts.
-    let flags = HitDocument { measured: false, ..document.clone() }.flags();
-    page.warnings.extend((!flags.is_empty()).then(|| format!("Before a test, consider: {flags}.")));
     if !model.trained_orders().contains(&set.len()) {
         page.warnings.push(format!(
             "No training sample has {}: this prediction extrapolates.",
             counted(set.len(), "gene")
         ));
     }
-    page.findings.push(accuracy_sentence(model, set.len(), document.regime));
+    page.findings.push(accuracy_sentence(model, set.len(), Some(explanation.regime)));
     let part = explanation.measured.and_then(|measured| measured.part);
     page.findings.extend((part == Some(Part::Train.name())).then(|| FITTED.to_owned()));
     Ok(page)

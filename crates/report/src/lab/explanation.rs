@@ -2,6 +2,7 @@
 
 use super::accuracy::dash;
 use super::evaluation::lines;
+use super::prediction::{cautions, unknown_sentences};
 use super::regimes::accuracy_sentence;
 use crate::page::{Column, Diagram, DiagramNode, Medium, Page, Section, Table, effect_colour};
 use crate::units::{count, counted, figure};
@@ -12,18 +13,17 @@ use std::collections::BTreeMap;
 /// Returns the page of an explanation of a prediction by the run of this name.
 pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
     let names: Vec<&str> = explanation.genes.iter().map(|gene| &gene.name[..]).collect();
-    let measured = explanation
-        .measured
-        .map(|measured| format!(", measured {:.4} ({} part)", measured.score, measured.part.unwrap_or("no")));
-    let sd = explanation.sd.map_or_else(String::new, |sd| format!(" (standard deviation {sd:.4})"));
-    let headline = format!(
-        "{}: predicted {:.4}{sd}{}",
-        names.join(" "),
-        explanation.prediction,
-        measured.unwrap_or_default()
+    let measured = explanation.measured.map_or_else(
+        || ", not measured".to_owned(),
+        |measured| format!(", measured {:.4} ({} part)", measured.score, measured.part.unwrap_or("no")),
     );
+    let sd = explanation.sd.map_or_else(String::new, |sd| format!(" (standard deviation {sd:.4})"));
+    let headline = format!("{}: predicted {:.4}{sd}{measured}", names.join(" "), explanation.prediction);
     let accuracy = explanation.accuracy.as_ref();
     let accuracy = accuracy.map(|found| format!("accuracy (Pearson), {}", accuracy_sentence(found)));
+    let Explanation { essential, linkage, distance, .. } = explanation;
+    let cautions = cautions(essential.as_deref(), *linkage, *distance).collect::<Vec<_>>().join(", ");
+    let cautions = (!cautions.is_empty()).then(|| format!("before a test, consider: {cautions}"));
     let mut sections = Vec::new();
     // A solved model leaves no neighbours out, but it may use similar profiles.
     if !explanation.similar.is_empty() {
@@ -43,7 +43,7 @@ pub fn explanation_page(explanation: &Explanation, run: &str) -> Page {
         title: names.join(" "),
         subtitle: run.to_owned(),
         made_by: "knockout explain".to_owned(),
-        findings: [headline].into_iter().chain(accuracy).collect(),
+        findings: [headline].into_iter().chain(accuracy).chain(cautions).collect(),
         sections,
         ..Page::default()
     }
@@ -277,7 +277,7 @@ fn reliability(name: &str, found: &Reliability) -> String {
     )
 }
 
-/// Explains why networks and neighbours are not left out, and how reliable the model is.
+/// Explains why networks and neighbours are not left out, how reliable the model is, and what is unknown.
 fn remarks(explanation: &Explanation) -> Vec<String> {
     let reason = explanation.not_left_out.map(|reason| match reason {
         NotLeftOut::Solved => {
@@ -289,9 +289,10 @@ fn remarks(explanation: &Explanation) -> Vec<String> {
     let of_size = format!("test samples of {}", counted(explanation.genes.len(), "gene"));
     // The accuracy is among the findings.
     let regime = explanation.accuracy.is_none().then(|| format!("regime: {}", explanation.regime.title()));
+    let unknown = unknown_sentences(&[(explanation.essential.as_deref(), explanation.linkage)]);
     let measured = [
         reliability(&format!("{of_size} that share a gene with the set"), &explanation.nearby),
         reliability(&of_size, &explanation.overall),
     ];
-    reason.map(str::to_owned).into_iter().chain(regime).chain(measured).collect()
+    reason.map(str::to_owned).into_iter().chain(regime).chain(measured).chain(unknown).collect()
 }

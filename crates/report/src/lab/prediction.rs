@@ -354,12 +354,8 @@ fn hit_sections(document: &PredictionDocument) -> Vec<Section> {
 /// Returns sentences about the notes that the dataset has no data for.
 fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let hits = || document.top.iter().chain(&document.bottom);
-    let essential = hits()
-        .any(|hit| hit.essential.is_none())
-        .then_some("essential genes: unknown, the dataset has no annotations called \"essential\"");
-    let linkage = hits()
-        .any(|hit| hit.linkage == Linkage::Unknown)
-        .then_some("linkage: unknown for genes whose position on a chromosome the dataset lacks");
+    let sets: Vec<_> = hits().map(|hit| (hit.essential.as_deref(), hit.linkage)).collect();
+    let unknown = unknown_sentences(&sets);
     let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
         format!(
             "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
@@ -367,7 +363,20 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
              genes or of two essential ones"
         )
     });
-    cut_offs.into_iter().chain([essential, linkage].into_iter().flatten().map(str::to_owned)).collect()
+    cut_offs.into_iter().chain(unknown).collect()
+}
+
+/// Returns a sentence about essential genes and one about linkage, where they are unknown for one of the sets.
+pub(super) fn unknown_sentences(sets: &[(Option<&[String]>, Linkage)]) -> Vec<String> {
+    let essential = sets
+        .iter()
+        .any(|(essential, _)| essential.is_none())
+        .then_some("essential genes: unknown, the dataset has no annotations called \"essential\"");
+    let linkage = sets
+        .iter()
+        .any(|(_, linkage)| *linkage == Linkage::Unknown)
+        .then_some("linkage: unknown for genes whose position on a chromosome the dataset lacks");
+    [essential, linkage].into_iter().flatten().map(str::to_owned).collect()
 }
 
 /// Returns the sections of terms that hits have in common.
