@@ -26,12 +26,16 @@ pub(crate) use neighbours::ProfileNeighbours;
 const HALVING_PARTNERS: f32 = 30.0;
 /// Similarities up to this one count as 0.
 const MIN_SIMILARITY: f32 = 0.1;
+/// Genes times directions: all directions of up to 1,280 genes, and [`MIN_DIRECTIONS`] of 6,400 or more.
+const DIRECTION_VALUES: usize = 1_280 * 1_280;
+const MIN_DIRECTIONS: usize = 256;
+const MAX_RANK: usize = 8_192;
 
 /// Options of the parts that use profiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileOptions {
-    /// Maximum number of directions of the similarity of profiles in the profile kernel.
+    /// Number of directions of the similarity of profiles in the profile kernel; 0 to let the number of genes decide.
     pub rank: usize,
     /// Maximum memory of the matrices, in MiB; screens that need more are solved without these parts and trees.
     pub memory_mib: usize,
@@ -39,17 +43,24 @@ pub struct ProfileOptions {
 
 impl Default for ProfileOptions {
     fn default() -> Self {
-        Self { rank: 256, memory_mib: 4096 }
+        Self { rank: 0, memory_mib: 4096 }
     }
 }
 
 impl ProfileOptions {
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if (1..=8_192).contains(&self.rank) {
+        if self.rank <= MAX_RANK {
             Ok(())
         } else {
-            Err(out_of_range("profile.rank", &self.rank, "it must be from 1 to 8192"))
+            Err(out_of_range("profile.rank", &self.rank, "it must be from 0 to 8192"))
         }
+    }
+
+    /// Returns the number of directions for this many genes.
+    fn directions(&self, genes: usize) -> usize {
+        let directions =
+            if self.rank > 0 { self.rank } else { (DIRECTION_VALUES / genes.max(1)).max(MIN_DIRECTIONS) };
+        directions.min(genes)
     }
 
     /// Returns whether the matrices of a grid fit into the memory: at most four of its size, or of that of its similarities, at once.
@@ -108,8 +119,10 @@ impl ProfileParts {
             };
         }
         let similarities = profiles.similarities(ProfileSide::Rows);
-        let features = is_kernel_possible
-            .then(|| kernel::features(&similarities, &networks.of_genes(&grid.genes()), options.rank));
+        let features = is_kernel_possible.then(|| {
+            let directions = options.directions(grid.rows().len());
+            kernel::features(&similarities, &networks.of_genes(&grid.genes()), directions)
+        });
         let neighbours = wanted.neighbours.then(|| ProfileNeighbours::of_pairs(profiles, similarities));
         let mut on_step = |step| observer.on_step("profile kernel", step);
         let kernel = features
