@@ -62,6 +62,12 @@ impl StackWeights {
         let explained: f64 = weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum();
         Self { intercept: score_mean - explained, weights }
     }
+
+    /// Returns the weighted sum of predictions.
+    pub fn sum(&self, predictions: impl IntoIterator<Item = f64>) -> f64 {
+        self.intercept
+            + self.weights.iter().zip(predictions).map(|(weight, value)| weight * value).sum::<f64>()
+    }
 }
 
 #[cfg(test)]

@@ -4,34 +4,40 @@
 //! these over the known genes, weighted by their similarity in the networks. The features of one new gene begin with it; those of two
 //! known or two new genes are in ascending order, value by value.
 //!
-//! A pair also has the mean residual of the genes that are similar in the networks. The profile kernel fills in residuals that were not
-//! measured, so this mean is over whole profiles.
+//! A pair also has mean residuals of the genes that are similar in the networks. The profile kernel fills in residuals that were not
+//! measured, so these means are over whole profiles. Known genes also have the similarity of their profiles, and the mean residuals of the
+//! genes whose profiles are similar to either. All genes have the amplitude that is expected from fitness and essentiality.
 
 use crate::additive_fit::AdditiveFit;
 use crate::error::bad_tensor;
 use crate::matrix::{Matrix, dot, product};
 use crate::model::Records;
-use crate::profile::{ProfileKernel, Profiles};
+use crate::network_kernel::Amplitudes;
+use crate::profile::{NeighbourTables, ProfileKernel, Profiles};
 use crate::tensor::{Tensor, find, find_vector, has};
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GenePositions, Separation};
 
 /// Weight of the value 0, to which means over few similar genes shrink.
 const PRIOR_WEIGHT: f32 = 0.1;
-/// The power of the similarity that weights a profile.
-const POWER: i32 = 2;
+/// The powers of the similarity that weight profiles: each gives a mean.
+const POWERS: [i32; 3] = [1, 2, 3];
 /// Residuals beyond this many standard deviations are strong.
 const STRONG: f64 = 2.0;
 /// Distance of genes on different chromosomes.
 const FAR: f32 = 3e6;
 /// Figures of the training records of a gene: effect, size, strong negative and positive shares, and similarity to known genes.
 const FIGURES: usize = 5;
-/// Features of the pair itself beside the parts: new genes, similarity, mean over similar genes, distance.
-const OF_PAIR: usize = 4;
+/// Features of the pair itself beside the parts: means over similar genes, new genes, similarity in the networks, distance, and for known
+/// genes the similarity of their profiles and the mean over the profiles similar to each.
+const OF_PAIR: usize = POWERS.len() + 6;
 
 const GENES: &str = "trees.genes";
 const KNOWN: &str = "trees.known";
 const PROFILES: &str = "trees.profiles";
+const SIMILARITIES: &str = "trees.similarities";
+const NEIGHBOURS: &str = "trees.neighbours";
+const AMPLITUDES: &str = "trees.amplitudes";
 
 /// Tables that the features of pairs are looked up in.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +46,9 @@ pub(crate) struct PairFeatures {
     genes: Matrix<f32>,
     is_known: Vec<bool>,
     means: ProfileMeans,
-    /// For each gene: features of the cell, and the logarithm of its degree.
+    /// Of the known genes.
+    neighbours: NeighbourTables,
+    /// For each gene: features of the cell, the logarithm of its degree, and the amplitude that is expected from its features.
     traits: Matrix<f32>,
     positions: Option<GenePositions>,
 }
@@ -99,42 +107,30 @@ impl PairFeatures {
             }
             genes.set(gene, FIGURES - 1, total);
         }
-        let Profiles { residuals: mut profiles, is_measured } =
-            Profiles::new(&base.grid, train.sets.view(), residuals, 1);
+        let measured = Profiles::new(&base.grid, train.sets.view(), residuals, 1);
+        let neighbours = NeighbourTables::new(&measured);
+        let Profiles { residuals: mut profiles, is_measured } = measured;
         if let Some(predicted) = profile_kernel.map(ProfileKernel::values) {
             let all = profiles.values_mut().iter_mut().zip(is_measured.values()).zip(predicted.values());
             let unmeasured = all.filter(|((_, is_measured), _)| **is_measured == 0.0);
             unmeasured.for_each(|((residual, _), predicted)| *residual = *predicted);
         }
         let means = ProfileMeans::new(profiles, base.grid.genes(), vectors);
-        Self::of_cell(cell, names, genes, is_known, means)
-    }
-
-    fn of_cell(
-        cell: &Cell,
-        names: &[String],
-        genes: Matrix<f32>,
-        is_known: Vec<bool>,
-        means: ProfileMeans,
-    ) -> Self {
-        let columns: Vec<usize> = cell.features().map_or_else(Vec::new, |features| {
-            names.iter().filter_map(|name| features.names().iter().position(|known| known == name)).collect()
-        });
-        let mut traits = Matrix::zeros(cell.genes().len(), columns.len() + 1);
-        for gene in 0..cell.genes().len() {
-            let row = traits.row_mut(gene);
-            for (value, &column) in row.iter_mut().zip(&columns) {
-                *value = cell.features().and_then(|all| all.get(gene, column)).unwrap_or(f32::NAN);
-            }
-            let degree: usize = cell.networks().iter().map(|network| network.degree(gene)).sum();
-            row[columns.len()] = (1.0 + degree as f32).ln();
-        }
-        Self { genes, is_known, means, traits, positions: cell.positions().cloned() }
+        let amplitudes = Amplitudes::expected(names, cell, train.sets.view(), residuals);
+        let amplitudes = amplitudes.map_or_else(|| vec![1.0; count], |found| found.values);
+        let traits = traits(cell, names, &amplitudes);
+        let positions = cell.positions().cloned();
+        Self { genes, is_known, means, neighbours, traits, positions }
     }
 
     /// Returns the number of features, given that of the parts.
     pub(crate) fn width(&self, parts: usize) -> usize {
         parts + OF_PAIR + 2 * (FIGURES + self.traits.columns())
+    }
+
+    /// Returns the indices of the features that predict a score or a residual: trees start from a weighted sum of these.
+    pub(crate) fn predictors(parts: usize) -> impl Iterator<Item = usize> {
+        0..parts + POWERS.len()
     }
 
     /// Returns how many genes of a pair are new.
@@ -155,20 +151,32 @@ impl PairFeatures {
             Some(Separation::OtherChromosome) => FAR,
             Some(Separation::Unknown) | None => f32::NAN,
         };
-        out.extend([new as f32, dot(vectors.row(a), vectors.row(b)), self.means.of_pair(a, b), distance]);
-        for table in [&self.genes, &self.traits] {
-            for (&x, &y) in table.row(a).iter().zip(table.row(b)) {
-                out.extend(if new == 1 || x <= y || y.is_nan() { [x, y] } else { [y, x] });
+        out.extend(self.means.of_pair(a, b));
+        out.extend([new as f32, dot(vectors.row(a), vectors.row(b)), distance]);
+        let in_order = |x: f32, y: f32| if new == 1 || x <= y || y.is_nan() { [x, y] } else { [y, x] };
+        match (self.means.row_of[a], self.means.row_of[b]) {
+            (Some(a), Some(b)) => {
+                let NeighbourTables { similarities, means } = &self.neighbours;
+                out.push(similarities.get(a, b));
+                out.extend(in_order(means.get(a, b), means.get(b, a)));
             }
+            _ => out.extend([f32::NAN; 3]),
+        }
+        for table in [&self.genes, &self.traits] {
+            out.extend(table.row(a).iter().zip(table.row(b)).flat_map(|(&x, &y)| in_order(x, y)));
         }
     }
 
-    pub(crate) fn tensors(&self) -> [Tensor; 3] {
+    pub(crate) fn tensors(&self) -> [Tensor; 6] {
+        let amplitude = |gene: usize| self.traits.get(gene, self.traits.columns() - 1);
         let flags = self.is_known.iter().map(|&is_known| f32::from(u8::from(is_known))).collect();
         [
             Tensor::from_matrix(GENES, &self.genes),
             Tensor::vector(KNOWN, flags),
             Tensor::from_matrix(PROFILES, &self.means.profiles),
+            Tensor::from_matrix(SIMILARITIES, &self.neighbours.similarities),
+            Tensor::from_matrix(NEIGHBOURS, &self.neighbours.means),
+            Tensor::vector(AMPLITUDES, (0..self.traits.rows()).map(amplitude).collect()),
         ]
     }
 
@@ -187,26 +195,56 @@ impl PairFeatures {
         let is_known: Vec<bool> =
             find_vector(tensors, KNOWN, count)?.iter().map(|&flag| flag > 0.0).collect();
         let known: Vec<u32> = (0..count as u32).filter(|&gene| is_known[gene as usize]).collect();
-        let profiles = find(tensors, PROFILES)?.matrix_with_rows(known.len())?;
-        if profiles.columns() != known.len() {
-            return Err(bad_tensor(PROFILES));
-        }
+        let of_known = |name: &str| {
+            let matrix = find(tensors, name)?.matrix_with_rows(known.len())?;
+            if matrix.columns() == known.len() { Ok(matrix) } else { Err(bad_tensor(name)) }
+        };
+        let profiles = of_known(PROFILES)?;
+        let neighbours =
+            NeighbourTables { similarities: of_known(SIMILARITIES)?, means: of_known(NEIGHBOURS)? };
+        let amplitudes = find_vector(tensors, AMPLITUDES, count)?;
+        let traits = traits(cell, names, &amplitudes);
         if genes.columns() != FIGURES {
             return Err(bad_tensor(GENES));
         }
         let means = ProfileMeans::new(profiles, known, vectors);
-        Ok(Some(Self::of_cell(cell, names, genes, is_known, means)))
+        let positions = cell.positions().cloned();
+        Ok(Some(Self { genes, is_known, means, neighbours, traits, positions }))
     }
 }
 
-/// Means of profiles over the known genes, weighted by a power of their similarity to each gene in the networks.
+/// Returns what is known of each gene before any screen, and its expected amplitude.
+fn traits(cell: &Cell, names: &[String], amplitudes: &[f32]) -> Matrix<f32> {
+    let columns: Vec<usize> = cell.features().map_or_else(Vec::new, |features| {
+        names.iter().filter_map(|name| features.names().iter().position(|known| known == name)).collect()
+    });
+    let mut traits = Matrix::zeros(cell.genes().len(), columns.len() + 2);
+    for (gene, amplitude) in amplitudes.iter().enumerate() {
+        let row = traits.row_mut(gene);
+        for (value, &column) in row.iter_mut().zip(&columns) {
+            *value = cell.features().and_then(|all| all.get(gene, column)).unwrap_or(f32::NAN);
+        }
+        let degree: usize = cell.networks().iter().map(|network| network.degree(gene)).sum();
+        row[columns.len()] = (1.0 + degree as f32).ln();
+        row[columns.len() + 1] = *amplitude;
+    }
+    traits
+}
+
+/// Means of profiles over the known genes, weighted by powers of their similarity to each gene in the networks.
 #[derive(Debug, Clone, PartialEq)]
 struct ProfileMeans {
     /// Known genes by known genes.
     profiles: Matrix<f32>,
     /// The row of each gene in the profiles.
     row_of: Vec<Option<usize>>,
-    /// Genes by known genes: the weights of the profiles, and their weighted sum.
+    /// For each power.
+    tables: Vec<MeanTables>,
+}
+
+/// Genes by known genes: the weights of the profiles, and their weighted sum.
+#[derive(Debug, Clone, PartialEq)]
+struct MeanTables {
     weights: Matrix<f32>,
     means: Matrix<f32>,
 }
@@ -220,32 +258,38 @@ impl ProfileMeans {
             of_known.row_mut(row).copy_from_slice(vectors.row(gene as usize));
             row_of[gene as usize] = Some(row);
         }
-        let mut weights = product(vectors, of_known.transposed());
-        for (gene, own) in row_of.iter().enumerate() {
-            let row = weights.row_mut(gene);
-            for weight in row.iter_mut() {
-                *weight = weight.max(0.0).powi(POWER);
+        let similarities = product(vectors, of_known.transposed());
+        let of_power = |power: i32| {
+            let mut weights = similarities.clone();
+            for (gene, own) in row_of.iter().enumerate() {
+                let row = weights.row_mut(gene);
+                for weight in row.iter_mut() {
+                    *weight = weight.max(0.0).powi(power);
+                }
+                if let Some(own) = *own {
+                    row[own] = 0.0;
+                }
+                let total: f32 = row.iter().sum::<f32>() + PRIOR_WEIGHT.powi(power);
+                for weight in row.iter_mut() {
+                    *weight /= total;
+                }
             }
-            if let Some(own) = *own {
-                row[own] = 0.0;
-            }
-            let total: f32 = row.iter().sum::<f32>() + PRIOR_WEIGHT.powi(POWER);
-            for weight in row.iter_mut() {
-                *weight /= total;
-            }
-        }
-        let means = product(&weights, &profiles);
-        Self { profiles, row_of, weights, means }
+            MeanTables { means: product(&weights, &profiles), weights }
+        };
+        let tables = POWERS.map(of_power).to_vec();
+        Self { profiles, row_of, tables }
     }
 
-    /// Returns the mean residual at a pair: over the genes similar to the new one, to either of two known ones, or to both of two new ones.
-    fn of_pair(&self, a: usize, b: usize) -> f32 {
-        match (self.row_of[a], self.row_of[b]) {
-            (None, None) => dot(self.means.row(a), self.weights.row(b)),
-            (None, Some(b)) => self.means.get(a, b),
-            (Some(a), None) => self.means.get(b, a),
-            (Some(row_a), Some(row_b)) => 0.5 * (self.means.get(a, row_b) + self.means.get(b, row_a)),
-        }
+    /// Returns the mean residuals at a pair: over the genes similar to the new one, to either of two known ones, or to both of two new
+    /// ones.
+    fn of_pair(&self, a: usize, b: usize) -> impl Iterator<Item = f32> + '_ {
+        let (row_a, row_b) = (self.row_of[a], self.row_of[b]);
+        self.tables.iter().map(move |MeanTables { weights, means }| match (row_a, row_b) {
+            (None, None) => dot(means.row(a), weights.row(b)),
+            (None, Some(b)) => means.get(a, b),
+            (Some(a), None) => means.get(b, a),
+            (Some(row_a), Some(row_b)) => 0.5 * (means.get(a, row_b) + means.get(b, row_a)),
+        })
     }
 }
 
@@ -266,22 +310,25 @@ mod tests {
         (0..9).for_each(|i| profiles.set(i / 3, i % 3, half.get(i / 3, i % 3) + half.get(i % 3, i / 3)));
         let found = ProfileMeans::new(profiles.clone(), known.map(|gene| gene as u32).to_vec(), &vectors);
 
-        let weight = |gene: usize, row: usize| {
-            let similarity = |row: usize| {
-                let other = known[row];
-                let is_own = gene == other;
-                if is_own { 0.0 } else { dot(vectors.row(gene), vectors.row(other)).max(0.0).powi(2) }
+        for (index, power) in POWERS.into_iter().enumerate() {
+            let weight = |gene: usize, row: usize| {
+                let similarity = |row: usize| {
+                    let other = known[row];
+                    let is_own = gene == other;
+                    if is_own { 0.0 } else { dot(vectors.row(gene), vectors.row(other)).max(0.0).powi(power) }
+                };
+                similarity(row) / ((0..3).map(similarity).sum::<f32>() + 0.1_f32.powi(power))
             };
-            similarity(row) / ((0..3).map(similarity).sum::<f32>() + 0.01)
-        };
-        let mean = |gene: usize, column: usize| -> f32 {
-            (0..3).map(|row| weight(gene, row) * profiles.get(row, column)).sum()
-        };
-        let both: f32 = (0..3).map(|column| mean(0, column) * weight(2, column)).sum();
-        let expected = [((0, 2), both), ((2, 3), mean(2, 1)), ((1, 4), 0.5 * (mean(1, 2) + mean(4, 0)))];
-        for ((a, b), expected) in expected {
-            for found in [found.of_pair(a, b), found.of_pair(b, a)] {
-                assert!((found - expected).abs() < 1e-5, "{a} and {b}: {found}, expected {expected}");
+            let mean = |gene: usize, column: usize| -> f32 {
+                (0..3).map(|row| weight(gene, row) * profiles.get(row, column)).sum()
+            };
+            let both: f32 = (0..3).map(|column| mean(0, column) * weight(2, column)).sum();
+            let expected = [((0, 2), both), ((2, 3), mean(2, 1)), ((1, 4), 0.5 * (mean(1, 2) + mean(4, 0)))];
+            for ((a, b), expected) in expected {
+                for (a, b) in [(a, b), (b, a)] {
+                    let found = found.of_pair(a, b).nth(index).unwrap();
+                    assert!((found - expected).abs() < 1e-5, "{a} and {b}: {found}, expected {expected}");
+                }
             }
         }
     }

@@ -1,13 +1,15 @@
 //! Boosted trees as a part of the stack.
 //!
-//! They are fitted to features of records that the other parts were not fitted to: pairs are held out fold by fold for known genes, genes for
-//! new ones. The folds form groups. Trees are grown for each group, on the records that it does not hold out. Their mean predicts;
+//! They are fitted to features of records that the other parts were not fitted to: pairs are held out fold by fold for known genes, genes
+//! for new ones. They start from the weighted sum of the parts that explains these records best, and add what it leaves. The folds form
+//! groups. Trees are grown for each group, on the records that it does not hold out. Their mean predicts;
 //! each alone predicts the records of its group, which gives predictions of all training records for weights and deviations.
 
+use crate::least_squares::StackWeights;
 use crate::matrix::Matrix;
 use crate::model::Records;
 use crate::pair_features::PairFeatures;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, find_vector};
 use crate::trees::{BoostedTrees, FeatureRows, Growth};
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
@@ -42,8 +44,63 @@ const NEW: [&str; GROUPS] = ["trees.new.0", "trees.new.1", "trees.new.2"];
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TreePart {
     features: PairFeatures,
-    known: Vec<BoostedTrees>,
-    new: Vec<BoostedTrees>,
+    known: Vec<StartedTrees>,
+    new: Vec<StartedTrees>,
+}
+
+/// Trees and the weighted sum of predictors that they start from.
+#[derive(Debug, Clone, PartialEq)]
+struct StartedTrees {
+    start: StackWeights,
+    trees: BoostedTrees,
+}
+
+impl StartedTrees {
+    /// Fits the start to some rows, and trees to what it leaves of them; as many trees as predict the validation rows best.
+    fn fit(mut rows: FeatureRows, mut val: FeatureRows, parts: usize, growth: &Growth, seed: u64) -> Self {
+        let column = |feature: usize| rows.column(feature).map(f64::from).collect();
+        let columns: Vec<Vec<f64>> = PairFeatures::predictors(parts).map(column).collect();
+        let targets: Vec<f64> = rows.targets.iter().map(|&target| f64::from(target)).collect();
+        // The precision in which it is stored.
+        let StackWeights { intercept, weights } = StackWeights::fit(&columns, &targets);
+        let weights = weights.into_iter().map(|weight| f64::from(weight as f32)).collect();
+        let start = StackWeights { intercept: f64::from(intercept as f32), weights };
+        for rows in [&mut rows, &mut val] {
+            let of_rows = rows.values.chunks_exact(rows.width).map(|row| start_at(&start, row, parts));
+            let starts: Vec<f64> = of_rows.collect();
+            rows.targets.iter_mut().zip(starts).for_each(|(target, start)| *target -= start as f32);
+        }
+        let trees = BoostedTrees::fit(&rows, &val, growth, seed);
+        Self { start, trees }
+    }
+
+    /// Returns the predictions for rows of `width` features.
+    fn predict(&self, rows: &[f32], width: usize, parts: usize) -> Vec<f64> {
+        let starts = rows.chunks_exact(width).map(|row| start_at(&self.start, row, parts));
+        starts.zip(self.trees.predict(rows, width)).map(|(start, trees)| start + trees).collect()
+    }
+
+    fn tensors(&self, name: &str) -> Vec<Tensor> {
+        let StackWeights { intercept, weights } = &self.start;
+        let start = [intercept].into_iter().chain(weights).map(|&value| value as f32).collect();
+        let start = Tensor::vector(format!("{name}.start"), start);
+        self.trees.tensors(name).into_iter().chain([start]).collect()
+    }
+
+    /// Loads trees over `width` features, of which so many are parts; `None` if there are none.
+    fn load(tensors: &[Tensor], name: &str, width: usize, parts: usize) -> Result<Option<Self>, Error> {
+        let Some(trees) = BoostedTrees::load(tensors, name, width)? else { return Ok(None) };
+        let stored =
+            find_vector(tensors, &format!("{name}.start"), 1 + PairFeatures::predictors(parts).count())?;
+        let mut values = stored.into_iter().map(f64::from);
+        let start = StackWeights { intercept: values.next().unwrap_or_default(), weights: values.collect() };
+        Ok(Some(Self { start, trees }))
+    }
+}
+
+/// Returns the sum that trees start from at a row of features.
+fn start_at(start: &StackWeights, row: &[f32], parts: usize) -> f64 {
+    start.sum(PairFeatures::predictors(parts).map(|feature| f64::from(row[feature])))
 }
 
 /// Records predicted by parts that were not fitted to them.
@@ -109,7 +166,7 @@ impl OutOfFold {
     }
 
     /// Grows the trees of each group, and predicts its records by them.
-    fn grow(&mut self, growth: &Growth) -> Vec<BoostedTrees> {
+    fn grow(&mut self, growth: &Growth) -> Vec<StartedTrees> {
         let (mut grown, mut predictions) = (Vec::new(), vec![0.0; self.len()]);
         for group in 0..GROUPS {
             let folds = (0..u32::BITS as usize).filter(|fold| fold % GROUPS == group);
@@ -123,8 +180,10 @@ impl OutOfFold {
                 return Vec::new();
             }
             let held_out_rows = self.select(&held_out);
-            let trees = BoostedTrees::fit(&self.select(&others), &held_out_rows, growth, group as u64);
-            let found = trees.predict(&held_out_rows.values, held_out_rows.width);
+            let (width, parts) = (self.rows.width, self.parts[0].len());
+            let values = held_out_rows.values.clone();
+            let trees = StartedTrees::fit(self.select(&others), held_out_rows, parts, growth, group as u64);
+            let found = trees.predict(&values, width, parts);
             held_out.into_iter().zip(found).for_each(|(record, value)| predictions[record] = value);
             grown.push(trees);
         }
@@ -167,7 +226,7 @@ impl TreePart {
                 }
                 let count = trees.len() as f64;
                 for trees in trees {
-                    for (&record, value) in records.iter().zip(trees.predict(&rows, width)) {
+                    for (&record, value) in records.iter().zip(trees.predict(&rows, width, N)) {
                         predictions[record] += value / count;
                     }
                 }
@@ -178,7 +237,7 @@ impl TreePart {
 
     /// Returns the number of trees of known and of new genes.
     pub(crate) fn counts(&self) -> [usize; 2] {
-        [&self.known, &self.new].map(|trees| trees.iter().map(BoostedTrees::len).sum())
+        [&self.known, &self.new].map(|trees| trees.iter().map(|trees| trees.trees.len()).sum())
     }
 
     /// Drops the trees of a regime that has no weight for them.
@@ -192,7 +251,7 @@ impl TreePart {
     }
 
     pub(crate) fn tensors(&self) -> Vec<Tensor> {
-        let named = |trees: &[BoostedTrees], names: [&str; GROUPS]| -> Vec<Tensor> {
+        let named = |trees: &[StartedTrees], names: [&str; GROUPS]| -> Vec<Tensor> {
             trees.iter().zip(names).flat_map(|(trees, name)| trees.tensors(name)).collect()
         };
         let mut tensors = self.features.tensors().to_vec();
@@ -211,10 +270,72 @@ impl TreePart {
     ) -> Result<Option<Self>, Error> {
         let Some(features) = PairFeatures::load(tensors, cell, traits, vectors)? else { return Ok(None) };
         let width = features.width(parts);
-        let load = |names: [&str; GROUPS]| -> Result<Vec<BoostedTrees>, Error> {
-            let found = names.into_iter().map(|name| BoostedTrees::load(tensors, name, width));
+        let load = |names: [&str; GROUPS]| -> Result<Vec<StartedTrees>, Error> {
+            let found = names.into_iter().map(|name| StartedTrees::load(tensors, name, width, parts));
             Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
         Ok(Some(Self { known: load(KNOWN)?, new: load(NEW)?, features }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_base::random::Rng;
+
+    const PARTS: usize = 2;
+
+    /// The number of features: parts, means over similar genes, and another one.
+    fn width() -> usize {
+        PairFeatures::predictors(PARTS).count() + 1
+    }
+
+    /// Scores are a weighted sum of all features but the last, and a step in that.
+    fn rows(count: usize, step: f32, seed: u64) -> FeatureRows {
+        let mut rng = Rng::new(seed, "started trees");
+        let mut rows = FeatureRows { width: width(), ..FeatureRows::default() };
+        for _ in 0..count {
+            let row: Vec<f32> = (0..rows.width).map(|_| rng.normal() as f32).collect();
+            let above = if row[rows.width - 1] > 0.0 { step } else { 0.0 };
+            let sum: f32 = row[..rows.width - 1].iter().zip(weights()).map(|(x, weight)| x * weight).sum();
+            rows.targets.push(0.5 + sum + above + 0.1 * rng.normal() as f32);
+            rows.values.extend(row);
+        }
+        rows
+    }
+
+    fn weights() -> impl Iterator<Item = f32> {
+        (1..width()).map(|feature| 0.5 * feature as f32)
+    }
+
+    fn fit(step: f32) -> StartedTrees {
+        StartedTrees::fit(rows(4_000, step, 0), rows(1_000, step, 1), PARTS, &KNOWN_GROWTH, 0)
+    }
+
+    #[test]
+    fn trees_add_what_the_weighted_sum_leaves() {
+        let (fitted, test) = (fit(1.0), rows(1_000, 1.0, 2));
+        let mut found = fitted.start.weights.iter().zip(weights());
+        assert!(found.all(|(found, weight)| (found - f64::from(weight)).abs() < 0.05));
+        let found = fitted.predict(&test.values, test.width, PARTS);
+        let error = found.iter().zip(&test.targets).map(|(found, &score)| (found - f64::from(score)).powi(2));
+        let rmse = (error.sum::<f64>() / found.len() as f64).sqrt();
+        assert!(rmse < 0.15, "{rmse}, of which the noise is 0.1");
+
+        let tensors = fitted.tensors("trees");
+        let load = |tensors: &[Tensor], parts| StartedTrees::load(tensors, "trees", width(), parts);
+        assert_eq!(load(&tensors, PARTS).unwrap(), Some(fitted));
+        assert_eq!(load(&[], PARTS).unwrap(), None);
+        // The start has another number of parts, or is not there.
+        assert!(load(&tensors, PARTS + 1).is_err());
+        assert!(load(&tensors[..2], PARTS).is_err());
+    }
+
+    #[test]
+    fn a_weighted_sum_alone_needs_hardly_any_tree() {
+        let (fitted, test) = (fit(0.0), rows(1_000, 0.0, 2));
+        let of_trees = fitted.trees.predict(&test.values, test.width);
+        let largest = of_trees.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        assert!(largest < 0.05, "{largest} by {} trees", fitted.trees.len());
     }
 }

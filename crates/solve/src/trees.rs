@@ -44,6 +44,13 @@ pub(crate) struct FeatureRows {
     pub(crate) targets: Vec<f32>,
 }
 
+impl FeatureRows {
+    /// Returns the values of a feature.
+    pub(crate) fn column(&self, feature: usize) -> impl Iterator<Item = f32> + '_ {
+        self.values.iter().skip(feature).step_by(self.width).copied()
+    }
+}
+
 /// A sum of trees.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BoostedTrees {

@@ -31,15 +31,15 @@ pub(super) const PREFIX: &str = "network_kernel.amplitude";
 
 /// The expected amplitude of every gene; their mean over the genes with records is 1.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Amplitudes {
-    pub(super) values: Vec<f32>,
+pub(crate) struct Amplitudes {
+    pub(crate) values: Vec<f32>,
     /// The slopes of the regression.
     pub(super) choices: Vec<Choice>,
 }
 
 impl Amplitudes {
     /// Regresses the sizes of the residuals on the named features; `None` without features or residuals.
-    pub(super) fn expected(
+    pub(crate) fn expected(
         names: &[String],
         cell: &Cell,
         sets: GeneSetsRef<'_>,

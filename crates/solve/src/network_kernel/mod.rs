@@ -23,7 +23,7 @@ use crate::model::{Choice, Problem, Solution, SolveObserver, SolvedOptions};
 use crate::pair_products::{PairForm, PairProducts};
 use crate::process::{ConjugateGradients, KernelFeatures, ProcessFields};
 use crate::tensor::{Tensor, find, has};
-use amplitude::Amplitudes;
+pub(crate) use amplitude::Amplitudes;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, Cell, GeneSetsRef, Network};
 use neighbourhood::Neighbourhoods;

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use kernel::ProfileKernel;
-pub(crate) use neighbours::ProfileNeighbours;
+pub(crate) use neighbours::{NeighbourTables, ProfileNeighbours};
 
 /// Shared partners that halve a similarity: few partners agree by chance.
 const HALVING_PARTNERS: f32 = 30.0;
@@ -69,11 +69,11 @@ impl ProfileOptions {
         self.allows_values(2 * rows * columns + 2 * rows.max(columns).pow(2))
     }
 
-    /// Returns whether the features of trees fit, too: the matrices above twice, because folds build their own, and the means of all
-    /// `genes` of the cell.
+    /// Returns whether the features of trees fit, too: the matrices above and two tables twice, because folds build their own, and the
+    /// means of all `genes` of the cell.
     pub(crate) fn allows_trees(&self, grid: &Grid, genes: usize) -> bool {
         let known = grid.rows().len();
-        self.allows_values(8 * known.pow(2) + 2 * known * genes)
+        self.allows_values(12 * known.pow(2) + 6 * known * genes)
     }
 
     fn allows_values(&self, values: usize) -> bool {
@@ -151,6 +151,7 @@ enum ProfileSide {
 }
 
 /// The residuals over the grid.
+#[derive(Clone)]
 pub(crate) struct Profiles {
     /// Rows by columns; 0 where nothing is measured.
     pub(crate) residuals: Matrix<f32>,
@@ -263,10 +264,10 @@ mod tests {
     }
 
     /// The mean over similar rows at each cell.
-    fn neighbour_means(rows: &[Vec<Option<f64>>]) -> Vec<Vec<f64>> {
+    fn neighbour_means(rows: &[Vec<Option<f64>>], power: i32) -> Vec<Vec<f64>> {
         let weight = |a: usize, b: usize| {
             let similarity = if a == b { 0.0 } else { similarity(&rows[a], &rows[b]) };
-            if similarity > 0.1 { similarity.powi(5) } else { 0.0 }
+            if similarity > 0.1 { similarity.powi(power) } else { 0.0 }
         };
         let mean = |row: usize, column: usize| {
             let others = (0..rows.len()).filter_map(|other| Some((weight(row, other), rows[other][column]?)));
@@ -313,7 +314,7 @@ mod tests {
                 ProfileNeighbours::of_pairs(profiles(), profiles().similarities(ProfileSide::Rows))
             };
             let rows = dense(&grid, &sets, &residuals);
-            let (of_rows, of_columns) = (neighbour_means(&rows), neighbour_means(&transposed(&rows)));
+            let (of_rows, of_columns) = (neighbour_means(&rows, 5), neighbour_means(&transposed(&rows), 5));
             let mut all: GeneSets = (1..12_u32)
                 .flat_map(|b| (0..b).map(move |a| [a, b]))
                 .collect::<Vec<_>>()
@@ -349,6 +350,31 @@ mod tests {
             let short = Tensor::vector(tensor.name, tensor.values[1..].to_vec());
             assert!(ProfileNeighbours::load(&[short], &grid).is_err());
         }
+    }
+
+    #[test]
+    fn tables_of_neighbours_match_their_definition() {
+        let (sets, residuals) = records(false);
+        let grid = Grid::from_sets(sets.view());
+        let found = NeighbourTables::new(&Profiles::new(&grid, sets.view(), &residuals, 1));
+        let rows = dense(&grid, &sets, &residuals);
+        let expected = neighbour_means(&rows, 3);
+        for a in 0..rows.len() {
+            for b in 0..rows.len() {
+                let similarity = if a == b { 0.0 } else { similarity(&rows[a], &rows[b]) };
+                assert!((f64::from(found.similarities.get(a, b)) - similarity).abs() < 1e-5, "{a} {b}");
+                assert!((f64::from(found.means.get(a, b)) - expected[a][b]).abs() < 1e-4, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_screens_keep_all_directions() {
+        let automatic = ProfileOptions::default();
+        assert_eq!([40, 1_280, 2_000, 6_500].map(|genes| automatic.directions(genes)), [40, 1_280, 819, 256]);
+        let chosen = ProfileOptions { rank: 300, ..automatic };
+        assert_eq!([40, 6_500].map(|genes| chosen.directions(genes)), [40, 300]);
+        assert!(automatic.check().is_ok() && ProfileOptions { rank: 8_193, ..automatic }.check().is_err());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use knockout_base::error::Error;
 
 /// The power of the similarity that weights a neighbour.
 pub(super) const POWER: i32 = 5;
+/// The power of the means that trees see in addition: more profiles count.
+const LOWER_POWER: i32 = 3;
 /// Weight of the residual 0, to which means of few neighbours shrink.
 pub(super) const PRIOR_WEIGHT: f32 = 1e-3;
 const VALUES: &str = "profile_neighbours.values";
@@ -60,16 +62,10 @@ impl TableShape {
 impl ProfileNeighbours {
     /// Computes the means of symmetric profiles from their similarities.
     pub(super) fn of_pairs(profiles: Profiles, similarities: Matrix<f32>) -> Self {
-        let weights = weights(similarities);
-        let Profiles { residuals, is_measured } = profiles;
-        let totals = product(&weights, &is_measured);
-        drop(is_measured);
-        let sums = product(&weights, &residuals);
-        let mean =
-            |row: usize, column: usize| sums.get(row, column) / (totals.get(row, column) + PRIOR_WEIGHT);
-        let cells = (0..sums.rows()).flat_map(|row| (0..row).map(move |column| (row, column)));
-        let values = cells.map(|(row, column)| 0.5 * (mean(row, column) + mean(column, row))).collect();
-        Self { values, shape: TableShape::Triangle }
+        let means = row_means(profiles, &weights(similarities));
+        let cells = (0..means.rows()).flat_map(|row| (0..row).map(move |column| (row, column)));
+        let values = cells.map(|(row, column)| 0.5 * (means.get(row, column) + means.get(column, row)));
+        Self { values: values.collect(), shape: TableShape::Triangle }
     }
 
     /// Computes the means over similar rows and over similar columns, and averages both.
@@ -110,6 +106,36 @@ impl ProfileNeighbours {
             Err(bad_tensor(VALUES))
         }
     }
+}
+
+/// What the profiles of both genes of a pair tell trees.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NeighbourTables {
+    /// Similarities of the profiles.
+    pub(crate) similarities: Matrix<f32>,
+    /// The mean residual of the profiles that are similar to a row, at each column, weighted by a lower power than the part's.
+    pub(crate) means: Matrix<f32>,
+}
+
+impl NeighbourTables {
+    /// Computes the tables of symmetric profiles.
+    pub(crate) fn new(profiles: &Profiles) -> Self {
+        let similarities = profiles.similarities(ProfileSide::Rows);
+        let mut weights = similarities.clone();
+        raise(&mut weights, LOWER_POWER);
+        Self { means: row_means(profiles.clone(), &weights), similarities }
+    }
+}
+
+/// Returns the weighted mean over other rows at every column.
+fn row_means(profiles: Profiles, weights: &Matrix<f32>) -> Matrix<f32> {
+    let Profiles { residuals, is_measured } = profiles;
+    let totals = product(weights, &is_measured);
+    drop(is_measured);
+    let mut means = product(weights, &residuals);
+    let values = means.values_mut().iter_mut().zip(totals.values());
+    values.for_each(|(mean, total)| *mean /= total + PRIOR_WEIGHT);
+    means
 }
 
 fn weights(mut similarities: Matrix<f32>) -> Matrix<f32> {
