@@ -92,6 +92,9 @@ const IS_SCORE: [f64; PARTS] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
 /// Beginnings of the names of the weights among the choices.
 const WEIGHT: &str = "stack.weight";
 const NEW_WEIGHT: &str = "stack.new_weight";
+/// The same of the weights in the sums that trees start from.
+const START: &str = "stack.start";
+const NEW_START: &str = "stack.new_start";
 const WEIGHTS: &str = "stack.weights";
 const NEW_WEIGHTS: &str = "stack.new_weights";
 const PREFIX: &str = "stack";
@@ -671,16 +674,18 @@ impl ChosenWeights {
         Self { known: none, new: PartWeights { intercept: 0.0, parts } }
     }
 
-    /// Returns whether a part, or one whose features contain it, has a weight.
+    /// Returns whether a part, or trees that need it, has a weight.
     fn use_part(&self, part: StackPart) -> bool {
-        let indices: &[usize] = match part {
-            StackPart::LowRank => &[1],
-            StackPart::NetworkKernel => &[NETWORK_KERNEL],
-            StackPart::ProfileNeighbours => &[3],
-            StackPart::ProfileKernel => &[4, TRUNK],
-            StackPart::Trees => &[TRUNK],
-        };
-        indices.iter().any(|&index| self.known.parts[index] > 0.0 || self.new.parts[index] > 0.0)
+        let [known, new] =
+            [&self.known, &self.new].map(|weights| move |index: usize| weights.parts[index] > 0.0);
+        match part {
+            StackPart::LowRank => known(1) || known(TRUNK),
+            StackPart::NetworkKernel => known(NETWORK_KERNEL) || new(NETWORK_KERNEL),
+            StackPart::ProfileNeighbours => known(3) || known(TRUNK),
+            // It fills in the profiles that trees of new genes see.
+            StackPart::ProfileKernel => known(4) || known(TRUNK) || new(TRUNK),
+            StackPart::Trees => known(TRUNK) || new(TRUNK),
+        }
     }
 }
 
@@ -798,6 +803,11 @@ impl Solution for Stack {
         if let Some(trees) = &self.parts.trees {
             let [known, new] = trees.counts().map(|count| count as f64);
             choices.extend([Choice::new("stack.trees.known", known), Choice::new("stack.trees.new", new)]);
+            for (prefix, is_new) in [(START, false), (NEW_START, true)] {
+                let weights: Option<[f64; TRUNK]> = trees.start_weights(is_new);
+                let named = PART_NAMES.iter().zip(weights.into_iter().flatten());
+                choices.extend(named.map(|(name, weight)| Choice::new(format!("{prefix}.{name}"), weight)));
+            }
         }
         choices.extend(self.known.weights.choices(WEIGHT));
         choices.extend(self.new.iter().flat_map(|new| new.weights.choices(NEW_WEIGHT)));
@@ -813,14 +823,19 @@ impl Solution for Stack {
         // Parts that predict scores are stated around the mean training score.
         let means = IS_SCORE.map(|is_score| is_score * self.parts.kernel.mean());
         let around: f64 = weights.iter().zip(means).map(|(weight, mean)| weight * mean).sum();
-        let part = |part: usize| SumTerm::new(PART_NAMES[part], values[part] - means[part], weights[part]);
+        let mut values: [f64; PARTS] = std::array::from_fn(|part| values[part] - means[part]);
+        // The sum that trees start from is stated as parts, and what they add to it as trees.
+        let weights = self.weights_of_parts(set);
+        let start = self.start_weights(set);
+        values[TRUNK] -= start.iter().zip(&values).map(|(weight, value)| weight * value).sum::<f64>();
+        let part = |part: usize| SumTerm::new(PART_NAMES[part], values[part], weights[part]);
         let is_told = |&part: &usize| part != TRUNK || weights[part] > 0.0;
         let of_parts = (0..PARTS).filter(is_told).map(part);
         Some([SumTerm::new("intercept", intercept + around, 1.0)].into_iter().chain(of_parts).collect())
     }
 
     fn similar_profiles(&self, set: &[u32], train: &Records) -> Vec<SimilarProfile> {
-        let [_, _, _, neighbours, profile_kernel, _] = self.sum_at(set).weights.parts;
+        let [_, _, _, neighbours, profile_kernel, _] = self.weights_of_parts(set);
         if neighbours == 0.0 && profile_kernel == 0.0 {
             return Vec::new();
         }
@@ -837,5 +852,21 @@ impl Stack {
     /// Returns the sum that predicts a set.
     fn sum_at(&self, set: &[u32]) -> &WeightedSum {
         self.new.as_ref().filter(|_| !self.parts.has_cell(set)).unwrap_or(&self.known)
+    }
+
+    /// Returns the weight of each part in the sum that trees at a set start from.
+    fn start_weights(&self, set: &[u32]) -> [f64; TRUNK] {
+        let trees = self.parts.trees.as_ref().filter(|_| set.len() == 2);
+        let is_new = set.iter().any(|&gene| !self.parts.low_rank.is_known(gene));
+        trees.and_then(|trees| trees.start_weights(is_new)).unwrap_or_default()
+    }
+
+    /// Returns the weight of each part at a set, directly and in the sum that trees start from.
+    fn weights_of_parts(&self, set: &[u32]) -> [f64; PARTS] {
+        let mut weights = self.sum_at(set).weights.parts.map(f64::from);
+        let of_trees = weights[TRUNK];
+        let parts = weights.iter_mut().zip(self.start_weights(set));
+        parts.for_each(|(weight, start)| *weight += of_trees * start);
+        weights
     }
 }

@@ -235,6 +235,15 @@ impl TreePart {
         predictions
     }
 
+    /// Returns the mean weight of each part in the sums that the trees of known or of new genes start from; `None` without trees.
+    pub(crate) fn start_weights<const N: usize>(&self, is_new: bool) -> Option<[f64; N]> {
+        let trees = if is_new { &self.new } else { &self.known };
+        let mean = |part: usize| {
+            trees.iter().map(|trees| trees.start.weights[part]).sum::<f64>() / trees.len() as f64
+        };
+        (!trees.is_empty()).then(|| std::array::from_fn(mean))
+    }
+
     /// Returns the number of trees of known and of new genes.
     pub(crate) fn counts(&self) -> [usize; 2] {
         [&self.known, &self.new].map(|trees| trees.iter().map(|trees| trees.trees.len()).sum())

@@ -5,7 +5,7 @@ use knockout_base::random::Rng;
 use knockout_base::stats::pearson;
 use knockout_data::cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
 use knockout_solve::{
-    LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveObserver, SolvedOptions,
+    Choice, LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveObserver, SolvedOptions,
     StackOptions, StackPart, Tensor,
 };
 
@@ -14,10 +14,14 @@ const MODULES: usize = 6;
 
 /// Modules of ten genes that the first network reflects and the second does not.
 fn cell() -> Cell {
-    let genes = GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
+    cell_of(GENES)
+}
+
+fn cell_of(count: usize) -> Cell {
+    let genes = GeneTable::from_systematic((0..count).map(|gene| format!("G{gene:03}"))).unwrap();
     let mut rng = Rng::new(0, "networks");
     let (mut modules, mut noise) = (Vec::new(), Vec::new());
-    for a in 0..GENES as u32 {
+    for a in 0..count as u32 {
         for b in 0..a {
             if a as usize % MODULES == b as usize % MODULES && rng.below(10) < 7 {
                 modules.push(Edge::weighted(a, b, 0.5 + 0.5 * rng.unit() as f32));
@@ -27,7 +31,7 @@ fn cell() -> Cell {
             }
         }
     }
-    let network = |name: &str, edges| Network::from_edges(name, GENES, edges, SelfLoops::Refuse).unwrap().0;
+    let network = |name: &str, edges| Network::from_edges(name, count, edges, SelfLoops::Refuse).unwrap().0;
     Cell::new(genes, vec![network("modules", modules), network("noise", noise)], None).unwrap()
 }
 
@@ -630,6 +634,66 @@ fn a_few_new_query_pairs_do_not_shift_the_others() {
     let predictions = solution.predict(parts[2].sets.view());
     let (own, of_mean) = (error(&|i| predictions[i]), error(&|_| mean));
     assert!(own < of_mean, "{own} {of_mean}");
+}
+
+/// Pairs of 125 genes in five classes. Scores are those of two classes, twice as strong if both genes are sick: only trees can find this.
+fn sick_pairs() -> (Cell, [Records; 3]) {
+    const GENES: u32 = 125;
+    let is_sick = |gene: u32| gene.is_multiple_of(3);
+    let mut rng = Rng::new(5, "sick pairs");
+    let classes: Vec<f64> = (0..25).map(|_| rng.normal()).collect();
+    let mut parts: [Records; 3] = Default::default();
+    for b in 0..GENES {
+        for a in 0..b {
+            let strength = if is_sick(a) && is_sick(b) { 2.0 } else { 1.0 };
+            let (low, high) = ((a % 5).min(b % 5), (a % 5).max(b % 5));
+            let part = &mut parts[rng.below(10).saturating_sub(7)];
+            part.sets.push(&[a, b]);
+            part.scores.push(strength * classes[(5 * low + high) as usize] + 0.5 * rng.normal());
+        }
+    }
+    let fitness = (0..GENES).map(|gene| if is_sick(gene) { 0.5 } else { 1.0 }).collect();
+    let features = Features::new(GENES as usize, vec!["fitness".to_owned()], fitness).unwrap();
+    (cell_of(GENES as usize).with_features(Some(features)).unwrap(), parts)
+}
+
+#[test]
+fn trees_add_to_the_parts_that_they_start_from() {
+    let (cell, parts) = sick_pairs();
+    let problem = Problem::new(&cell, &parts[0], &parts[1]);
+    assert!(parts[0].scores.len() > 5_000, "trees need records");
+    let solve = |options: &StackOptions, settings: &[Choice]| {
+        let solution = options.solve(Problem { settings, ..problem }, &mut ()).unwrap();
+        let predictions = solution.predict(parts[2].sets.view());
+        let found = pearson(&predictions, &parts[2].scores).unwrap();
+        (solution, predictions, found)
+    };
+    let mut without = StackOptions::default();
+    without.parts.retain(|part| *part != StackPart::Trees);
+    let (_, _, of_parts) = solve(&without, &[]);
+    let (solution, predictions, found) = solve(&StackOptions::default(), &[]);
+    assert!(found > of_parts + 0.01, "{found} with trees, {of_parts} without");
+    assert!(chosen(&*solution, "stack.weight.trees") > 0.5);
+
+    // Terms add up to the prediction, and what the trees add is smaller than the parts that they start from.
+    let (mut of_trees, mut of_others) = (0.0, 0.0);
+    for (set, prediction) in parts[2].sets.view().iter().zip(&predictions) {
+        let terms = solution.terms(set).unwrap();
+        let sum: f64 = terms.iter().map(|term| term.contribution).sum();
+        assert!((sum - prediction).abs() < 1e-4, "{set:?}: {sum} {prediction}");
+        let trees = terms.iter().find(|term| term.part == "trees").unwrap().contribution;
+        of_trees += trees * trees;
+        of_others += (sum - trees).powi(2);
+    }
+    assert!(of_trees > 0.0 && of_trees < 0.3 * of_others, "{of_trees} {of_others}");
+    assert!(!solution.similar_profiles(parts[2].sets.get(0), &parts[0]).is_empty());
+
+    // A loaded solution predicts the same, and so does one that is solved with the chosen settings.
+    let loaded = StackOptions::default().load(&solution.tensors(), &cell).unwrap();
+    assert_eq!(loaded.predict(parts[2].sets.view()), predictions);
+    let (_, again, _) = solve(&StackOptions::default(), &solution.choices());
+    let alike = pearson(&predictions, &again).unwrap();
+    assert!(alike > 0.99, "{alike}");
 }
 
 /// Settings of a solution are used as they are: solving again with them gives nearly the same predictions without a search.
