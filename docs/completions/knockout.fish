@@ -212,7 +212,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on this' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume-or-start -d 'Resume the run if it exists, otherwise start it (for requeued jobs)'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l fast -d 'Solve the stack without its boosted trees: about a quarter of the time, slightly less accurate'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l fast -d 'Solve the stack without its boosted trees: about a fifth of the time, slightly less accurate'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Print only errors on standard error: no progress, no notes. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also print changed settings, and at the end wall and CPU time; twice for every stage'

@@ -315,7 +315,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on this]:N:_default' \
 '(--resume)--resume-or-start[Resume the run if it exists, otherwise start it (for requeued jobs)]' \
-'(--resume)--fast[Solve the stack without its boosted trees\: about a quarter of the time, slightly less accurate]' \
+'(--resume)--fast[Solve the stack without its boosted trees\: about a fifth of the time, slightly less accurate]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Print only errors on standard error\: no progress, no notes. Results are still printed]' \
 '(-v --verbose)--quiet[Print only errors on standard error\: no progress, no notes. Results are still printed]' \

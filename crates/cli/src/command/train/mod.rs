@@ -80,7 +80,7 @@ pub(crate) struct TrainArgs {
     /// Train N runs one after the other that differ in their seed, from --seed on; evaluate and predict take them together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with_all = ["resume", "max_time"])]
     ensemble: Option<u64>,
-    /// Solve the stack without its boosted trees: about a quarter of the time, slightly less accurate
+    /// Solve the stack without its boosted trees: about a fifth of the time, slightly less accurate
     #[arg(long, conflicts_with = "resume")]
     fast: bool,
     #[command(flatten)]
