@@ -4,6 +4,9 @@ use super::isa::for_isa;
 use super::lanes::{add, multiply, multiply_add, sum};
 use crate::kernel::NORM_EPSILON;
 
+/// Rows that are reduced to their sums together: one alone would wait for each step of its reduction.
+const ROWS: usize = 4;
+
 for_isa! {
     /// Layer norm without its affine part, in place; writes 1 / the standard deviation of every row to `factors`.
     fn normalise(rows: &mut [f32], stride: usize, width: usize, factors: &mut [f32]) = normalise_body
@@ -16,28 +19,55 @@ fn normalise_body<const L: usize, const FUSED: bool>(
     width: usize,
     factors: &mut [f32],
 ) {
-    let one_over = 1.0 / width as f32;
-    for (row, factor) in rows.chunks_exact_mut(stride).zip(factors) {
-        let (vectors, tail) = row[..width].as_chunks_mut::<L>();
-        let mut total = [0.0; L];
-        for vector in vectors.iter() {
-            total = add(total, *vector);
+    let (blocks, rest) = factors.as_chunks_mut::<ROWS>();
+    let (rows, last) = rows.split_at_mut(blocks.len() * ROWS * stride);
+    for (rows, factors) in rows.chunks_exact_mut(ROWS * stride).zip(blocks) {
+        normalise_rows::<L, FUSED, ROWS>(rows, stride, width, factors);
+    }
+    for (row, factor) in last.chunks_exact_mut(stride).zip(rest) {
+        normalise_rows::<L, FUSED, 1>(row, stride, width, std::array::from_mut(factor));
+    }
+}
+
+/// Normalises `N` rows.
+#[inline(always)]
+fn normalise_rows<const L: usize, const FUSED: bool, const N: usize>(
+    rows: &mut [f32],
+    stride: usize,
+    width: usize,
+    factors: &mut [f32; N],
+) {
+    let (one_over, whole) = (1.0 / width as f32, width - width % L);
+    let (mut totals, mut means) = ([[0.0; L]; N], [0.0; N]);
+    for at in (0..whole).step_by(L) {
+        for i in 0..N {
+            totals[i] = add(totals[i], *lanes(rows, i * stride + at));
         }
-        let mean = (sum(total) + tail.iter().sum::<f32>()) * one_over;
-        let mut squares = [0.0; L];
-        for vector in vectors.iter_mut() {
-            *vector = add(*vector, [-mean; L]);
-            squares = multiply_add::<L, FUSED>(*vector, *vector, squares);
+    }
+    for i in 0..N {
+        let tail = &rows[i * stride + whole..i * stride + width];
+        means[i] = (sum(totals[i]) + tail.iter().sum::<f32>()) * one_over;
+    }
+    let mut squares = [[0.0; L]; N];
+    for at in (0..whole).step_by(L) {
+        for i in 0..N {
+            let vector = lanes_mut(rows, i * stride + at);
+            *vector = add(*vector, [-means[i]; L]);
+            squares[i] = multiply_add::<L, FUSED>(*vector, *vector, squares[i]);
         }
+    }
+    for i in 0..N {
         let mut tail_squares = 0.0;
-        for value in tail.iter_mut() {
-            *value -= mean;
+        for value in &mut rows[i * stride + whole..i * stride + width] {
+            *value -= means[i];
             tail_squares += *value * *value;
         }
-        let variance = (sum(squares) + tail_squares) * one_over;
-        *factor = 1.0 / (variance + NORM_EPSILON as f32).sqrt();
-        for value in &mut row[..width] {
-            *value *= *factor;
+        let variance = (sum(squares[i]) + tail_squares) * one_over;
+        factors[i] = 1.0 / (variance + NORM_EPSILON as f32).sqrt();
+    }
+    for i in 0..N {
+        for value in &mut rows[i * stride..i * stride + width] {
+            *value *= factors[i];
         }
     }
 }
@@ -82,37 +112,60 @@ for_isa! {
 
 #[inline(always)]
 fn norm_backward_body<const L: usize, const FUSED: bool>(norm: &mut NormBackward<'_>, gradient: &mut [f32]) {
+    let whole = norm.factors.len() - norm.factors.len() % ROWS;
+    let (rows, last) = gradient.split_at_mut(whole * norm.stride);
+    for (block, rows) in rows.chunks_exact_mut(ROWS * norm.stride).enumerate() {
+        norm_backward_rows::<L, FUSED, ROWS>(norm, block * ROWS, rows);
+    }
+    for (row, gradient) in (whole..norm.factors.len()).zip(last.chunks_exact_mut(norm.stride)) {
+        norm_backward_rows::<L, FUSED, 1>(norm, row, gradient);
+    }
+}
+
+/// The gradients of `N` rows from `first` on.
+#[inline(always)]
+fn norm_backward_rows<const L: usize, const FUSED: bool, const N: usize>(
+    norm: &mut NormBackward<'_>,
+    first: usize,
+    gradient: &mut [f32],
+) {
     let (width, stride) = (norm.scale.len(), norm.stride);
-    let whole = width - width % L;
-    let one_over = 1.0 / width as f32;
-    let rows = norm.normal.chunks_exact(stride).zip(norm.slopes.chunks_exact(stride));
-    for ((gradient, (normal, slopes)), &factor) in
-        gradient.chunks_exact_mut(stride).zip(rows).zip(norm.factors)
-    {
-        let (mut totals, mut products) = ([0.0; L], [0.0; L]);
-        for at in (0..whole).step_by(L) {
-            let gradient: &mut [f32; L] = lanes_mut(gradient, at);
-            let (normal, slopes, scale) =
-                (lanes::<L>(normal, at), lanes::<L>(slopes, at), lanes::<L>(norm.scale, at));
-            let slope = multiply(*gradient, *slopes);
-            let d_scale = lanes_mut::<L>(norm.d_scale, at);
-            *d_scale = multiply_add::<L, FUSED>(slope, *normal, *d_scale);
-            let d_shift = lanes_mut::<L>(norm.d_shift, at);
-            *d_shift = add(*d_shift, slope);
-            *gradient = multiply(slope, *scale);
-            totals = add(totals, *gradient);
-            products = multiply_add::<L, FUSED>(*gradient, *normal, products);
+    let (one_over, whole) = (1.0 / width as f32, width - width % L);
+    let rows = first * stride..(first + N) * stride;
+    let (normal, slopes) = (&norm.normal[rows.clone()], &norm.slopes[rows]);
+    let (mut totals, mut products) = ([[0.0; L]; N], [[0.0; L]; N]);
+    for at in (0..whole).step_by(L) {
+        let scale = *lanes::<L>(norm.scale, at);
+        let (mut d_scale, mut d_shift) = (*lanes::<L>(norm.d_scale, at), *lanes::<L>(norm.d_shift, at));
+        for i in 0..N {
+            let gradient = lanes_mut::<L>(gradient, i * stride + at);
+            let (normal, slopes) = (*lanes(normal, i * stride + at), *lanes(slopes, i * stride + at));
+            let slope = multiply(*gradient, slopes);
+            d_scale = multiply_add::<L, FUSED>(slope, normal, d_scale);
+            d_shift = add(d_shift, slope);
+            *gradient = multiply(slope, scale);
+            totals[i] = add(totals[i], *gradient);
+            products[i] = multiply_add::<L, FUSED>(*gradient, normal, products[i]);
         }
-        let (mut total, mut product) = (sum(totals), sum(products));
+        *lanes_mut(norm.d_scale, at) = d_scale;
+        *lanes_mut(norm.d_shift, at) = d_shift;
+    }
+    let (mut means, mut shares) = ([0.0; N], [0.0; N]);
+    for i in 0..N {
+        (means[i], shares[i]) = (sum(totals[i]), sum(products[i]));
+    }
+    for i in 0..N {
+        let (gradient, normal, slopes) =
+            (&mut gradient[i * stride..], &normal[i * stride..], &slopes[i * stride..]);
         for at in whole..width {
             let slope = gradient[at] * slopes[at];
             norm.d_scale[at] += slope * normal[at];
             norm.d_shift[at] += slope;
             gradient[at] = slope * norm.scale[at];
-            total += gradient[at];
-            product += gradient[at] * normal[at];
+            means[i] += gradient[at];
+            shares[i] += gradient[at] * normal[at];
         }
-        let (mean, share) = (total * one_over, product * one_over);
+        let (mean, share, factor) = (means[i] * one_over, shares[i] * one_over, norm.factors[first + i]);
         for (gradient, &normal) in gradient[..width].iter_mut().zip(normal) {
             *gradient = (*gradient - mean - normal * share) * factor;
         }
@@ -153,19 +206,43 @@ fn row_row_dots_body<const L: usize, const FUSED: bool>(
     out: &mut [f32],
 ) {
     let step = if other.len() == stride { 0 } else { stride };
-    for (at, (row, out)) in rows.chunks_exact(stride).zip(out).enumerate() {
-        let other = &other[at * step..][..stride];
-        *out = dot::<L, FUSED>(row, other) + constant;
+    let count = out.len().min(rows.len() / stride);
+    let (blocks, rest) = out[..count].as_chunks_mut::<ROWS>();
+    let whole = blocks.len() * ROWS;
+    for (block, out) in blocks.iter_mut().enumerate() {
+        let first = block * ROWS;
+        *out =
+            dots::<L, FUSED, ROWS>((&rows[first * stride..], stride), (&other[first * step..], step), stride);
+        for out in out {
+            *out += constant;
+        }
+    }
+    for (row, out) in (whole..).zip(rest) {
+        let [dot] =
+            dots::<L, FUSED, 1>((&rows[row * stride..], stride), (&other[row * step..], step), stride);
+        *out = dot + constant;
     }
 }
 
+/// Dot products of `N` rows.
 #[inline(always)]
-fn dot<const L: usize, const FUSED: bool>(a: &[f32], b: &[f32]) -> f32 {
-    let mut products = [0.0; L];
-    for (a, b) in a.as_chunks::<L>().0.iter().zip(b.as_chunks::<L>().0) {
-        products = multiply_add::<L, FUSED>(*a, *b, products);
+fn dots<const L: usize, const FUSED: bool, const N: usize>(
+    (a, a_step): (&[f32], usize),
+    (b, b_step): (&[f32], usize),
+    width: usize,
+) -> [f32; N] {
+    let mut products = [[0.0; L]; N];
+    for at in (0..width).step_by(L) {
+        for i in 0..N {
+            products[i] =
+                multiply_add::<L, FUSED>(*lanes(a, i * a_step + at), *lanes(b, i * b_step + at), products[i]);
+        }
     }
-    sum(products)
+    let mut dots = [0.0; N];
+    for i in 0..N {
+        dots[i] = sum(products[i]);
+    }
+    dots
 }
 
 /// Operands of the backward pass of one softmax option, for every row of a tile.
@@ -198,25 +275,54 @@ fn option_backward_body<const L: usize, const FUSED: bool>(
     d_score: &mut [f32],
     scaled: &mut [f32],
 ) {
-    let score_stride = option.score.len();
+    let count = option.weights.len();
+    let whole = count - count % ROWS;
+    for row in (0..whole).step_by(ROWS) {
+        option_backward_rows::<L, FUSED, ROWS>(option, row, slopes, d_score, scaled);
+    }
+    for row in whole..count {
+        option_backward_rows::<L, FUSED, 1>(option, row, slopes, d_score, scaled);
+    }
+}
+
+/// The part of `N` rows from `first` on.
+#[inline(always)]
+fn option_backward_rows<const L: usize, const FUSED: bool, const N: usize>(
+    option: &OptionBackward<'_>,
+    first: usize,
+    slopes: &mut [f32],
+    d_score: &mut [f32],
+    scaled: &mut [f32],
+) {
+    let (stride, score_stride) = (option.stride, option.score.len());
+    let rows = first * stride..(first + N) * stride;
+    let (hidden, back, scaled) =
+        (&option.hidden[rows.clone()], &option.back[rows.clone()], &mut scaled[rows]);
+    let rows = first * score_stride..(first + N) * score_stride;
+    let (score_hidden, slopes) = (&option.score_hidden[rows.clone()], &mut slopes[rows]);
     let (d_score, d_bias) = d_score.split_at_mut(score_stride);
-    let (d_score, score) = (d_score.as_chunks_mut::<L>().0, option.score.as_chunks::<L>().0);
-    let hiddens = option.hidden.chunks_exact(option.stride).zip(option.back.chunks_exact(option.stride));
-    let scores = option.score_hidden.chunks_exact(score_stride).zip(slopes.chunks_exact_mut(score_stride));
-    let rows = hiddens.zip(scaled.chunks_exact_mut(option.stride)).zip(scores);
-    let numbers = option.weights.iter().zip(option.direct);
-    for ((((hidden, back), scaled), (score_hidden, slopes)), (&weight, &direct)) in rows.zip(numbers) {
-        let d_weight = dot::<L, FUSED>(back, hidden) + direct;
-        let slope = weight * d_weight;
-        d_bias[0] += slope;
-        let hidden_and_slopes = score_hidden.as_chunks::<L>().0.iter().zip(slopes.as_chunks_mut::<L>().0);
-        for ((hidden, slopes), (d_score, &score)) in hidden_and_slopes.zip(d_score.iter_mut().zip(score)) {
-            *d_score = multiply_add::<L, FUSED>([slope; L], *hidden, *d_score);
-            *slopes = multiply(multiply([slope; L], score), *slopes);
+    let mut products = [[0.0; L]; N];
+    for at in (0..stride).step_by(L) {
+        for i in 0..N {
+            let (at, weight) = (i * stride + at, option.weights[first + i]);
+            let hidden = *lanes::<L>(hidden, at);
+            products[i] = multiply_add::<L, FUSED>(*lanes(back, at), hidden, products[i]);
+            *lanes_mut(scaled, at) = multiply([weight; L], hidden);
         }
-        for (scaled, &hidden) in scaled.as_chunks_mut::<L>().0.iter_mut().zip(hidden.as_chunks::<L>().0) {
-            *scaled = multiply([weight; L], hidden);
+    }
+    let mut row_slopes = [0.0; N];
+    for i in 0..N {
+        row_slopes[i] = option.weights[first + i] * (sum(products[i]) + option.direct[first + i]);
+        d_bias[0] += row_slopes[i];
+    }
+    for at in (0..score_stride).step_by(L) {
+        let (mut sum, score) = (*lanes::<L>(d_score, at), *lanes::<L>(option.score, at));
+        for i in 0..N {
+            let (slope, at) = ([row_slopes[i]; L], i * score_stride + at);
+            sum = multiply_add::<L, FUSED>(slope, *lanes(score_hidden, at), sum);
+            *lanes_mut(slopes, at) = multiply(multiply(slope, score), *lanes(slopes, at));
         }
+        *lanes_mut(d_score, at) = sum;
     }
 }
 
