@@ -134,15 +134,19 @@ fn add_entries<const L: usize, C: Copy + Into<u32>>(
     output: &mut [f32],
 ) {
     // Four panels of a row are as many sums as stay in registers.
-    let (wide, narrow) = (4 * Panel::<L>::WIDTH, Panel::<L>::WIDTH);
+    let panel = Panel::<L>::WIDTH;
     let mut start = 0;
-    while start + wide <= task.width {
+    while start + 4 * panel <= task.width {
         add_panels::<L, 4, C>(task, columns, input, entries.clone(), start, output);
-        start += wide;
+        start += 4 * panel;
     }
-    while start + narrow <= task.width {
+    if start + 2 * panel <= task.width {
+        add_panels::<L, 2, C>(task, columns, input, entries.clone(), start, output);
+        start += 2 * panel;
+    }
+    if start + panel <= task.width {
         add_panels::<L, 1, C>(task, columns, input, entries.clone(), start, output);
-        start += narrow;
+        start += panel;
     }
     if start < task.width {
         for entry in entries {
