@@ -59,6 +59,7 @@ pub struct StackOptions {
     /// Options of the network kernel.
     pub network_kernel: NetworkKernelOptions,
     /// Options of profile neighbours and profile kernel.
+    #[serde(default = "ProfileOptions::earlier")]
     pub profile: ProfileOptions,
 }
 

@@ -35,7 +35,9 @@ const MAX_RANK: usize = 8_192;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileOptions {
-    /// Number of directions of the similarity of profiles in the profile kernel; 0 to let the number of genes decide.
+    /// Number of directions of the similarity of profiles in the profile kernel; 0 to let the number of genes decide. Configurations
+    /// without the key were written before it did.
+    #[serde(default = "min_directions")]
     pub rank: usize,
     /// Maximum memory of the matrices, in MiB; screens that need more are solved without these parts and trees.
     pub memory_mib: usize,
@@ -47,7 +49,16 @@ impl Default for ProfileOptions {
     }
 }
 
+fn min_directions() -> usize {
+    MIN_DIRECTIONS
+}
+
 impl ProfileOptions {
+    /// Returns the options of configurations that were written before there were any.
+    pub(crate) fn earlier() -> Self {
+        Self { rank: MIN_DIRECTIONS, ..Self::default() }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.rank <= MAX_RANK {
             Ok(())
