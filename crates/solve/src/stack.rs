@@ -93,7 +93,7 @@ const IS_SCORE: [f64; PARTS] = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0];
 /// Beginnings of the names of the weights among the choices.
 const WEIGHT: &str = "stack.weight";
 const NEW_WEIGHT: &str = "stack.new_weight";
-/// The same of the weights in the sums that trees start from.
+/// Beginnings of the names of the weights in the sums that trees start from.
 const START: &str = "stack.start";
 const NEW_START: &str = "stack.new_start";
 const WEIGHTS: &str = "stack.weights";

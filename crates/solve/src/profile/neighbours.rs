@@ -108,7 +108,7 @@ impl ProfileNeighbours {
     }
 }
 
-/// What the profiles of both genes of a pair tell trees.
+/// Features of known genes from their profiles, which trees see.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NeighbourTables {
     /// Similarities of the profiles.
