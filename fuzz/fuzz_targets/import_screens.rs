@@ -30,6 +30,7 @@ fuzz_target!(|data: &[u8]| {
                 genes: &columns,
                 query: 1,
                 score: "score",
+                standard_error: None,
                 p_value: None,
                 fitness: None,
                 fitness_sd: None,
