@@ -5,9 +5,7 @@
 //! instead. The module does not depend on the kind of model.
 
 use crate::candidates::repeated_gene;
-use crate::{
-    Hit, HitNotes, Linkage, MeasuredSample, MeasuredSet, OpenRun, RegimeAccuracy, Scores, TrainedGenes,
-};
+use crate::{HitNotes, Linkage, MeasuredSample, MeasuredSet, OpenRun, RegimeAccuracy, Scores, TrainedGenes};
 use hashbrown::HashMap;
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::mean;
@@ -262,8 +260,7 @@ impl OpenRun {
             set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
         let of_set = dataset.samples.rows_of_set(&set);
         let measured = MeasuredSet::of(&dataset.samples, &of_set);
-        let hit = Hit { number: 0, genes: set.clone(), prediction, sd: None };
-        let note = HitNotes::new(dataset, None, []).note(&hit);
+        let note = HitNotes::new(dataset, None, []).note(&set);
         let name = |gene: u32| name_of(cell, gene).name;
         Ok(Explanation {
             schema: 1,

@@ -158,16 +158,21 @@ impl<'a> HitNotes<'a> {
         }
     }
 
-    /// Returns the notes of a hit.
-    pub fn note(&self, hit: &Hit) -> HitNote {
-        let (linkage, distance) = self.linkage(&hit.genes);
+    /// Returns the notes of the set of a hit.
+    pub fn note(&self, genes: &[u32]) -> HitNote {
+        let (linkage, distance) = self.linkage(genes);
         HitNote {
-            regime: self.trained.as_ref().map(|trained| trained.regime(&hit.genes)),
-            measured: self.measured.get(&hit.genes[..]).and_then(|rows| MeasuredSet::of(self.samples, rows)),
-            essential: self.essential_genes(&hit.genes),
+            regime: self.trained.as_ref().map(|trained| trained.regime(genes)),
+            measured: self.measured(genes),
+            essential: self.essential_genes(genes),
             linkage,
             distance,
         }
+    }
+
+    /// Returns what was measured of the set of a hit; `None` if the dataset has no score for it.
+    pub(crate) fn measured(&self, genes: &[u32]) -> Option<MeasuredSet> {
+        self.measured.get(genes).and_then(|rows| MeasuredSet::of(self.samples, rows))
     }
 
     /// Returns the kind of a set of this regime.

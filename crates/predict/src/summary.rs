@@ -187,7 +187,7 @@ pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
         for (cells, number) in rows.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
             let hit = hits.get(next).filter(|hit| hit.number == number);
             next += usize::from(hit.is_some());
-            let noted = hit.map(|hit| (hit, notes.note(hit).measured));
+            let noted = hit.map(|hit| (hit, notes.measured(&hit.genes)));
             let line = set_row(&mut table, columns.len(), cells, noted, has_sd);
             line.map_err(unreadable(&path))?;
         }
@@ -268,7 +268,7 @@ fn note<W: Write>(
     genes: &GeneTable,
     notes: &HitNotes<'_>,
 ) -> io::Result<()> {
-    let note = notes.note(hit);
+    let note = notes.note(&hit.genes);
     let essential = match &note.essential {
         None => "unknown".to_owned(),
         Some(found) if found.is_empty() => "no".to_owned(),

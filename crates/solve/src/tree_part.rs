@@ -56,8 +56,9 @@ struct StartedTrees {
 }
 
 impl StartedTrees {
-    /// Fits the start to some rows, and trees to what it leaves of them; as many trees as predict the validation rows best.
-    fn fit(mut rows: FeatureRows, mut val: FeatureRows, parts: usize, growth: &Growth, seed: u64) -> Self {
+    /// Fits the start to some rows, and trees to what it leaves of them; as many trees as predict the validation rows best. Subtracts the
+    /// start from the targets of both.
+    fn fit(rows: &mut FeatureRows, val: &mut FeatureRows, parts: usize, growth: &Growth, seed: u64) -> Self {
         let column = |feature: usize| rows.column(feature).map(f64::from).collect();
         let columns: Vec<Vec<f64>> = PairFeatures::predictors(parts).map(column).collect();
         let targets: Vec<f64> = rows.targets.iter().map(|&target| f64::from(target)).collect();
@@ -65,12 +66,12 @@ impl StartedTrees {
         let StackWeights { intercept, weights } = StackWeights::fit(&columns, &targets);
         let weights = weights.into_iter().map(|weight| f64::from(weight as f32)).collect();
         let start = StackWeights { intercept: f64::from(intercept as f32), weights };
-        for rows in [&mut rows, &mut val] {
+        for rows in [&mut *rows, &mut *val] {
             let of_rows = rows.values.chunks_exact(rows.width).map(|row| start_at(&start, row, parts));
             let starts: Vec<f64> = of_rows.collect();
             rows.targets.iter_mut().zip(starts).for_each(|(target, start)| *target -= start as f32);
         }
-        let trees = BoostedTrees::fit(&rows, &val, growth, seed);
+        let trees = BoostedTrees::fit(rows, val, growth, seed);
         Self { start, trees }
     }
 
@@ -179,11 +180,10 @@ impl OutOfFold {
             if others.is_empty() || held_out.is_empty() {
                 return Vec::new();
             }
-            let held_out_rows = self.select(&held_out);
-            let (width, parts) = (self.rows.width, self.parts[0].len());
-            let values = held_out_rows.values.clone();
-            let trees = StartedTrees::fit(self.select(&others), held_out_rows, parts, growth, group as u64);
-            let found = trees.predict(&values, width, parts);
+            let (mut other_rows, mut held_out_rows) = (self.select(&others), self.select(&held_out));
+            let parts = self.parts[0].len();
+            let trees = StartedTrees::fit(&mut other_rows, &mut held_out_rows, parts, growth, group as u64);
+            let found = trees.predict(&held_out_rows.values, held_out_rows.width, parts);
             held_out.into_iter().zip(found).for_each(|(record, value)| predictions[record] = value);
             grown.push(trees);
         }
@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn fit(step: f32) -> StartedTrees {
-        StartedTrees::fit(rows(4_000, step, 0), rows(1_000, step, 1), PARTS, &KNOWN_GROWTH, 0)
+        StartedTrees::fit(&mut rows(4_000, step, 0), &mut rows(1_000, step, 1), PARTS, &KNOWN_GROWTH, 0)
     }
 
     #[test]

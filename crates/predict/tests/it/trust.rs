@@ -81,7 +81,7 @@ fn a_hit_is_noted_with_its_regime_and_its_genes() {
     measured.sort_unstable();
     let hits = [hit(&[0, 1]), hit(&[0, 2]), hit(&[0, 9]), hit(&measured)];
     let notes = HitNotes::new(&dataset, Some(&split), &hits);
-    let [linked, near, apart, known] = hits.each_ref().map(|hit| notes.note(hit));
+    let [linked, near, apart, known] = hits.each_ref().map(|hit| notes.note(&hit.genes));
     assert_eq!((linked.linkage, linked.distance), (Linkage::Linked, Some(40_000)));
     assert_eq!((near.linkage, near.distance), (Linkage::Near, Some(80_000)));
     assert_eq!((apart.linkage, apart.distance), (Linkage::None, None));
@@ -92,7 +92,7 @@ fn a_hit_is_noted_with_its_regime_and_its_genes() {
     );
     let trained = TrainedGenes::of(&dataset.samples, gene_count, &split);
     assert_eq!(known.regime, Some(trained.regime(&measured)));
-    assert_eq!(HitNotes::new(&dataset, None, &hits).note(&hits[0]).regime, None);
+    assert_eq!(HitNotes::new(&dataset, None, &hits).note(&hits[0].genes).regime, None);
 }
 
 /// Several samples are listed with their alleles, and a single one where its alleles are stored.
@@ -130,9 +130,9 @@ fn a_measured_hit_has_its_score_and_alleles() {
         sd: None,
     });
     let notes = HitNotes::new(&dataset, None, &hits);
-    let cells = hits
-        .each_ref()
-        .map(|hit| notes.note(hit).measured.map(|found| (found.score, MeasuredSample::cell(&found.samples))));
+    let cells = hits.each_ref().map(|hit| {
+        notes.note(&hit.genes).measured.map(|found| (found.score, MeasuredSample::cell(&found.samples)))
+    });
     let cell = |score: f64, samples: &str| Some((score, samples.to_owned()));
     assert_eq!(
         cells,

@@ -127,7 +127,7 @@ pub struct HitDocument {
 impl HitDocument {
     /// Describes a hit.
     pub fn of(hit: &Hit, genes: &GeneTable, notes: &HitNotes<'_>) -> Self {
-        let note = notes.note(hit);
+        let note = notes.note(&hit.genes);
         let name = |gene: u32| genes.genes()[gene as usize].name().to_owned();
         let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
         Self {

@@ -33,11 +33,9 @@ const MAX_RANK: usize = 8_192;
 
 /// Options of the parts that use profiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default = "ProfileOptions::earlier")]
 pub struct ProfileOptions {
-    /// Number of directions of the similarity of profiles in the profile kernel; 0 to let the number of genes decide. Configurations
-    /// without the key were written before it did.
-    #[serde(default = "min_directions")]
+    /// Number of directions of the similarity of profiles in the profile kernel; 0 to let the number of genes decide.
     pub rank: usize,
     /// Maximum memory of the matrices, in MiB; screens that need more are solved without these parts and trees.
     pub memory_mib: usize,
@@ -49,12 +47,8 @@ impl Default for ProfileOptions {
     }
 }
 
-fn min_directions() -> usize {
-    MIN_DIRECTIONS
-}
-
 impl ProfileOptions {
-    /// Returns the options of configurations that were written before there were any.
+    /// Returns the options that configurations without them were written with.
     pub(crate) fn earlier() -> Self {
         Self { rank: MIN_DIRECTIONS, ..Self::default() }
     }
