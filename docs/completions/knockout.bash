@@ -1979,7 +1979,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --ranks --wait --warmup --active --repeat --at-step --no-trace --perf --out --html --collapsed --force --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --ranks --wait --warmup --active --repeat --at-step --no-trace --perf --memory-event --out --html --collapsed --force --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2042,6 +2042,10 @@ _knockout() {
                     return 0
                     ;;
                 --at-step)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory-event)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

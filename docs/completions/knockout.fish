@@ -376,6 +376,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 'Windows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l memory-event -d 'The event of perf that counts lines of 64 bytes read from memory, if not that of the processor' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l collapsed -d 'Write the spans as collapsed stacks (self time in nanoseconds; with --perf, samples by function) for flame graph programs; - is standard output' -r -F

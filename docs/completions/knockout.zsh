@@ -596,6 +596,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--active=[Steps of each window that are measured]:A:_default' \
 '--repeat=[Windows]:R:_default' \
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
+'--memory-event=[The event of perf that counts lines of 64 bytes read from memory, if not that of the processor]:EVENT:_default' \
 '--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
 '--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
 '(--no-trace)--collapsed=[Write the spans as collapsed stacks (self time in nanoseconds; with --perf, samples by function) for flame graph programs; - is standard output]:FILE:_files' \

@@ -4,10 +4,10 @@ use crate::compare::{TimedUnit, changes, differences, headline, rows_section, ti
 use crate::functions;
 use crate::page::{Bar, Column, Fact, Medium, Page, Section, Table, TableCell, colour};
 use crate::picture;
-use crate::sentence::{measured_text, run_comparison_warning, run_finding, run_warning};
+use crate::sentence::{measured_text, reads_not_counted, run_comparison_warning, run_finding, run_warning};
 use crate::units::{bytes, count, counted, percent, rate, si, time};
 use knockout_analyze::Analysis;
-use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
+use knockout_analyze::profile::{CountedReads, MemoryReads, PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
 
 /// Sentence at the end of pages of runs.
@@ -130,6 +130,7 @@ pub(crate) fn run_sections(
             .with(phase_table(&profile.phases)),
     ];
     sections.extend(products(profile, &of, &id("products")));
+    sections.extend(memory_reads(profile, &of, &id("reads")));
     if !profile.background.is_empty() {
         let note = "Beside the step's time, not part of it.";
         let section = Section::new(id("background"), format!("Threads that work ahead{of}")).note(note);
@@ -188,6 +189,51 @@ fn products(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {
         ]
     }));
     Some(Section::new(id, format!("Matrix products{of}")).note(note).with(table))
+}
+
+/// Returns the section of the phases that read from memory, or the reason why their reads are not counted.
+fn memory_reads(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {
+    let section = Section::new(id, format!("Reads from memory{of}"));
+    Some(match profile.memory_reads.as_ref()? {
+        MemoryReads::Counted(reads) => section.note(reads_note(reads)).with(reads_table(reads)),
+        MemoryReads::NotCounted(reason) => section.with(reads_not_counted(reason)),
+    })
+}
+
+fn reads_note(reads: &CountedReads) -> String {
+    let counter = &reads.counter;
+    format!(
+        "Bytes by the time of the whole phase, by samples of {}, {} each. They include lines that are fetched to be written, not lines written \
+         back. The share is of {}B/s, which the threads read in a loop before; the event counted {} of the bytes of that loop.",
+        counter.event,
+        bytes(counter.bytes_per_sample),
+        si(counter.peak_bytes_per_s),
+        percent(counter.counted)
+    )
+}
+
+fn reads_table(reads: &CountedReads) -> Table {
+    let columns = [
+        Column::name(""),
+        Column::bar(),
+        Column::number("bytes per batch"),
+        Column::number("B/s"),
+        Column::number("of the peak"),
+        Column::number("samples"),
+        Column::text("most of them in"),
+    ];
+    let figure = |value: f64| TableCell::number(si(value), value);
+    Table::new(columns).with_rows(reads.phases.iter().map(|row| {
+        [
+            TableCell::from(&row.name[..]),
+            Bar::of(row.share_of_peak, colour(&row.name)).into(),
+            figure(row.bytes),
+            figure(row.bytes_per_s),
+            TableCell::number(percent(row.share_of_peak), row.share_of_peak),
+            TableCell::number(count(row.samples), row.samples as f64),
+            TableCell::from(&row.function[..]),
+        ]
+    }))
 }
 
 fn memory(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {

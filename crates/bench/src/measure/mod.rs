@@ -3,6 +3,7 @@
 //! The module sets measurements up, runs the steps of `knockout-train` and gives the measured steps to `knockout-analyze`, which
 //! interprets the figures. It never prints; a callback is called after every step.
 
+mod bandwidth;
 mod conditions;
 mod experiment;
 pub mod memory;
@@ -10,6 +11,7 @@ mod perf;
 mod profiling;
 mod ranks;
 
+pub use bandwidth::peak_read_bytes_per_s;
 pub use conditions::{Recording, Stopwatch, Subject};
 pub use experiment::{
     AblationScope, ExperimentOutcome, ExperimentRequest, ExperimentRunner, WorldRound, assembled,

@@ -3,6 +3,7 @@
 use knockout_analyze::profile::functions::CpuSamples;
 use knockout_base::error::{Error, Result};
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,6 +12,83 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 const HERTZ: &str = "997";
 /// File of the samples in the folder of a measurement.
 const DATA: &str = "perf.data";
+/// File of the samples while events are checked.
+const CHECKED: &str = "perf.check.data";
+/// Name by which samples of reads from memory are known.
+const READ: &str = "memory-read";
+/// Reads between two samples; a prime, so that it does not beat with what repeats.
+const READ_PERIOD: u64 = 20_011;
+/// Bytes that a sample of a read stands for: lines have 64 bytes.
+pub(crate) const BYTES_PER_READ_SAMPLE: u64 = 64 * READ_PERIOD;
+/// What AMD's processors since Zen 3 count: lines that come from memory into the first cache, and those that are fetched ahead into the second.
+const READS_OF_AMD: [&str; 2] = ["cpu/event=0x44,umask=0x48/", "cpu/event=0x72,umask=0xff/"];
+/// What the others count, Intel's with the lines that the hardware fetches ahead.
+const READS: &str = "cache-misses";
+
+/// Events that together count the lines that are read from memory.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadEvents {
+    events: Vec<String>,
+    name: String,
+}
+
+impl ReadEvents {
+    /// Returns the named event, or those of this processor.
+    pub(crate) fn new(named: Option<&str>) -> Self {
+        let is_amd = || fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("AuthenticAMD"));
+        let events = match named {
+            Some(event) => vec![event.to_owned()],
+            None if is_amd() => READS_OF_AMD.map(str::to_owned).to_vec(),
+            None => vec![READS.to_owned()],
+        };
+        Self { name: events.join(" + "), events }
+    }
+
+    /// Returns their names.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether perf can sample them here.
+    pub(crate) fn are_supported(&self) -> Result<bool> {
+        let mut probe = perf(["record", "--quiet", "-N", "-o", "/dev/null"]);
+        probe.args(self.options()).args(["--", "true"]);
+        probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(probe.status().map_err(not_started)?.success())
+    }
+
+    /// Returns how often they were sampled during some work of this process; the samples are in the folder for as long.
+    pub(crate) fn count(&self, folder: &Path, work: impl FnOnce()) -> Result<u64> {
+        let file = folder.join(CHECKED);
+        let mut perf = Perf::start(file.clone(), Some(self))?;
+        perf.switch(true)?;
+        work();
+        perf.switch(false)?;
+        let samples = perf.finish()?;
+        fs::remove_file(file).ok();
+        Ok(samples.reads.samples.len() as u64)
+    }
+
+    /// Returns the options that sample them.
+    fn options(&self) -> impl Iterator<Item = String> {
+        self.events.iter().map(|event| {
+            let terms = format!("period={READ_PERIOD},name={READ}/");
+            match event.strip_suffix('/') {
+                Some(event) => format!("--event={event},{terms}"),
+                None => format!("--event={event}/{terms}"),
+            }
+        })
+    }
+}
+
+/// Samples of a measurement.
+#[derive(Debug)]
+pub(crate) struct PerfSamples {
+    /// Of CPU time.
+    pub(crate) cpu: CpuSamples,
+    /// Of reads from memory; empty where they were not sampled.
+    pub(crate) reads: CpuSamples,
+}
 
 /// A running `perf record`; dropping it ends it.
 #[derive(Debug)]
@@ -24,17 +102,20 @@ pub(crate) struct Perf {
 
 impl Perf {
     /// Attaches to all threads of this process; samples nothing yet. The samples go to a file in the folder.
-    pub(crate) fn attach(folder: &Path) -> Result<Self> {
-        if !cfg!(target_os = "linux") {
-            return Err(Error::request("only Linux has perf, which samples functions; leave out --perf"));
-        }
-        let data = folder.join(DATA);
+    pub(crate) fn attach(folder: &Path, reads: Option<&ReadEvents>) -> Result<Self> {
+        Self::start(folder.join(DATA), reads)
+    }
+
+    fn start(data: PathBuf, reads: Option<&ReadEvents>) -> Result<Self> {
         // Hardware cycles where they can be counted, else the clock of the CPU: perf chooses. Commands come from its standard input, and it
         // answers each on its standard output.
         let mut program = perf(["record", "-N", "-D", "-1", "--control", "fd:0,1"]);
         program
             .args(["-k", "CLOCK_MONOTONIC", "-F", HERTZ, "-p", &std::process::id().to_string(), "-o"])
             .arg(&data);
+        if let Some(reads) = reads {
+            program.arg("--event=cycles:P").args(reads.options());
+        }
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut program = program.spawn().map_err(not_started)?;
         let pipes = program.stdin.take().zip(program.stdout.take());
@@ -57,7 +138,7 @@ impl Perf {
     }
 
     /// Ends it and reads the samples.
-    pub(crate) fn finish(mut self) -> Result<CpuSamples> {
+    pub(crate) fn finish(mut self) -> Result<PerfSamples> {
         self.command("stop")?;
         self.commands = None;
         let mut printed = String::new();
@@ -75,19 +156,20 @@ impl Perf {
             script.stdout.take().ok_or_else(|| Error::failure("perf script has no standard output"))?;
         let samples = CpuSamples::read(BufReader::new(stdout));
         let status = script.wait().map_err(not_read)?;
-        let samples = samples?;
+        let (mut reads, mut cpu): (Vec<_>, Vec<_>) =
+            samples?.into_iter().partition(|samples| samples.event == READ);
         if !status.success() {
             return Err(Error::failure(format!(
                 "perf script could not read {} ({status})",
                 self.data.display()
             )));
         }
-        if samples.samples.is_empty() {
+        let Some(cpu) = cpu.pop() else {
             return Err(Error::failure(format!(
                 "perf took no samples: the steps used little CPU time, and there are {HERTZ} samples in a second of it; measure more steps"
             )));
-        }
-        Ok(samples)
+        };
+        Ok(PerfSamples { cpu, reads: reads.pop().unwrap_or_default() })
     }
 
     /// Sends a command and waits for the answer.
@@ -118,6 +200,14 @@ impl Drop for Perf {
         self.program.kill().ok();
         self.program.wait().ok();
     }
+}
+
+/// Refuses a system that has no `perf`.
+pub(crate) fn check_system() -> Result<()> {
+    if cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    Err(Error::request("only Linux has perf, which samples functions; leave out --perf"))
 }
 
 /// Returns a command of `perf` that reads no settings of the user.

@@ -78,6 +78,9 @@ pub(crate) struct ProfileArgs {
     /// Sample the functions that each phase and layer takes its CPU time in, with Linux's perf; its perf.data stays in RUN
     #[arg(long, conflicts_with = "no_trace")]
     perf: bool,
+    /// The event of perf that counts lines of 64 bytes read from memory, if not that of the processor
+    #[arg(long, value_name = "EVENT", requires = "perf")]
+    memory_event: Option<String>,
     /// Write profile.json, trace.json.gz and report.html into this new folder
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
@@ -212,7 +215,11 @@ fn measure(
         schedule,
         steps,
         recording: if args.no_trace { Recording::Off } else { Recording::On },
-        sampling: if args.perf { Sampling::Perf } else { Sampling::Off },
+        sampling: if args.perf {
+            Sampling::Perf { memory_event: args.memory_event.clone() }
+        } else {
+            Sampling::Off
+        },
         folder: folder.map(Path::to_owned),
     };
     let bar = ui.progress("measuring", steps, Unit::Items);

@@ -20,6 +20,7 @@ knockout_testdata::tests!(
     Resource::Data => real_tutorial::the_tutorial_works_on_a_real_screen;
     Resource::Perf =>
         perf::functions_of_every_phase_are_sampled,
+        perf::an_event_that_counts_something_else_is_not_used_for_reads_from_memory,
         perf::samples_become_collapsed_stacks_without_a_folder
 );
 

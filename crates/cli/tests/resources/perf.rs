@@ -64,3 +64,23 @@ pub(crate) fn samples_become_collapsed_stacks_without_a_folder(_perf: &Path) {
     assert!(stacks.lines().any(is_of_a_layer), "{stacks}");
     assert_eq!(home.names(""), ["stacks.txt", "tiny"]);
 }
+
+pub(crate) fn an_event_that_counts_something_else_is_not_used_for_reads_from_memory(_perf: &Path) {
+    let home = Home::with_tiny();
+    let of = |event: &str| {
+        let profile = home.json(&format!("{PROFILE} --json --memory-event {event}"));
+        assert!(profile["functions"]["samples"].as_u64().unwrap() >= 50, "{event}");
+        profile["memory_reads"]["not_counted"].clone()
+    };
+    // Sampled by the same options as an event of the hardware. A page has been written before it is read.
+    let faults = of("page-faults");
+    assert_eq!((&faults["reason"], &faults["event"]), (&"miscounts".into(), &"page-faults".into()));
+    assert!(faults["counted"].as_f64().unwrap() < 0.1, "{faults}");
+    // Nanoseconds of CPU time: far more than bytes.
+    let clock = of("cpu-clock");
+    assert_eq!(clock["reason"], "miscounts");
+    assert!(clock["counted"].as_f64().unwrap() > 1.4, "{clock}");
+    assert_eq!(of("no-such-event")["reason"], "unsupported");
+    home.ok(&format!("{PROFILE} --memory-event no-such-event"))
+        .prints(&["Reads from memory", "perf cannot sample no-such-event here"]);
+}

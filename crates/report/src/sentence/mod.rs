@@ -5,7 +5,7 @@ mod run;
 mod trace;
 
 pub(crate) use experiment::{decision_texts, experiment_warning, headline, insight, next_step};
-pub(crate) use run::{measured_text, run_comparison_warning, run_finding, run_warning};
+pub(crate) use run::{measured_text, reads_not_counted, run_comparison_warning, run_finding, run_warning};
 pub(crate) use trace::{
     MOST_APART, answers, autograd_wait, bounds, cause_of, cut_files, job_notes, launches, limit_word,
     other_findings, sourced_finding, sourced_warning, trace_comparison_warning,

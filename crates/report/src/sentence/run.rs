@@ -2,7 +2,7 @@
 
 use super::range_not_interval;
 use crate::units::{duration_of_seconds, percent};
-use knockout_analyze::profile::{Measured, RunComparisonWarning, RunFinding, RunWarning};
+use knockout_analyze::profile::{Measured, NotCounted, RunComparisonWarning, RunFinding, RunWarning};
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
 
 /// When a measurement was made, and how long it took.
@@ -35,6 +35,25 @@ pub(crate) fn run_finding(finding: &RunFinding) -> String {
         RunFinding::IdleThreads { share, threads } => {
             format!("{} of the {threads} threads' time is not used by this process", percent(*share))
         }
+    }
+}
+
+/// Returns why reads from memory are not counted, and what to do.
+pub(crate) fn reads_not_counted(reason: &NotCounted) -> String {
+    let another = "Name another event with --memory-event";
+    match reason {
+        NotCounted::Unsupported { event } => format!(
+            "Not counted: perf cannot sample {event} here. Most virtual machines hide the counters of the hardware. {another}, or measure on a \
+             machine where `perf stat -e cycles true` prints a number."
+        ),
+        NotCounted::Miscounts { event, counted } => format!(
+            "Not counted: {event} counted {} of the bytes that a loop read from memory, so it does not count reads from memory. {another}.",
+            percent(*counted)
+        ),
+        NotCounted::CountsCached { event, counted } => format!(
+            "Not counted: {event} counted {} of the bytes that a loop read from a cache, so it does not count reads from memory alone. {another}.",
+            percent(*counted)
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Text, collapsed stacks and HTML of a small trace: what is said, and that figures are those of the findings.
 
-use knockout_analyze::profile::{ProductRates, RunProfile};
+use knockout_analyze::profile::functions::{FunctionRow, FunctionSamples, SpanFunctions};
+use knockout_analyze::profile::{NotCounted, ProductRates, ReadCounter, RunProfile};
 use knockout_analyze::{Analysis, Collector, Options, Rules, TraceComparison};
 use knockout_trace::{ReadOptions, read};
 
@@ -56,6 +57,50 @@ fn a_run_that_multiplies_has_its_rates_and_the_share_of_the_multipliers() {
     run.phases[1].products = Some(ProductRates { share_of_peak: Some(0.25), ..products });
     assert_eq!(line(&run), "forward 300.0 M 30.0 G 25.0 %");
     assert!(knockout_report::run_html(&run, None, None).contains("The share is of 120.0 GFLOP/s"));
+}
+
+#[test]
+fn reads_from_memory_have_rates_and_shares_or_the_reason_why_not() {
+    let run = || crate::fixtures::measured("dango", "full", false, [1, 10, 20, 1]);
+    assert!(!knockout_report::run_text(&run()).contains("Reads from memory"));
+
+    let function = |name: &str, samples| FunctionRow { name: name.to_owned(), samples, share: 1.0 };
+    let phase = |name: &str, samples| SpanFunctions {
+        name: name.to_owned(),
+        samples,
+        share: 0.5,
+        functions: vec![function("neighbour_sum", samples)],
+    };
+    let samples = FunctionSamples { phases: vec![phase("forward", 600)], ..FunctionSamples::default() };
+    let counter = ReadCounter {
+        event: "cache-misses".to_owned(),
+        bytes_per_sample: 1_000_000,
+        counted: 0.97,
+        peak_bytes_per_s: 2e10,
+    };
+    let counted = run().with_memory_reads(Ok((counter, samples)));
+    let forward = counted.phases.iter().find(|row| row.name == "forward").unwrap();
+    let rate = 600e6 / counted.steps as f64 / forward.wall_s;
+    let text = knockout_report::run_text(&counted);
+    let (_, section) = text.split_once("Reads from memory").unwrap();
+    let row: Vec<&str> = section.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!((row[0], row[row.len() - 2], row[row.len() - 1]), ("forward", "600", "neighbour_sum"));
+    let share = format!("{:.1} %", 100.0 * rate / 2e10);
+    assert!(section.contains(&share), "{share} is not in\n{section}");
+    assert!(knockout_report::run_html(&counted, None, None).contains("97.0 % of the bytes of that loop"));
+
+    let event = || "page-faults".to_owned();
+    for (reason, words) in [
+        (NotCounted::Unsupported { event: event() }, "cannot sample page-faults here"),
+        (NotCounted::Miscounts { event: event(), counted: 0.016 }, "page-faults counted 1.6 % of the bytes"),
+        (
+            NotCounted::CountsCached { event: event(), counted: 0.9 },
+            "90.0 % of the bytes that a loop read from a cache",
+        ),
+    ] {
+        let text = knockout_report::run_text(&run().with_memory_reads(Err(reason)));
+        assert!(text.contains(words) && text.contains("--memory-event"), "{words:?} is not in\n{text}");
+    }
 }
 
 #[test]

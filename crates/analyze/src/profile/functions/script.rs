@@ -1,4 +1,4 @@
-//! Samples as `perf script --ns -F tid,time,event,ip,sym,dso` prints them, one per line.
+//! Samples as `perf script --ns -F tid,time,event,ip,sym,dso` prints them, one per line, of one event or of several.
 
 use super::symbol;
 use knockout_base::error::{Error, Result};
@@ -16,7 +16,7 @@ pub struct CpuSample {
     pub function: u32,
 }
 
-/// Samples of a program.
+/// Samples of one event in a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuSamples {
     /// Event that was sampled, such as `cycles` or `cpu-clock`.
@@ -28,16 +28,17 @@ pub struct CpuSamples {
 }
 
 impl CpuSamples {
-    /// Reads the output of `perf script`.
-    pub fn read(mut input: impl BufRead) -> Result<Self> {
-        let (mut out, mut numbers) = (Self::default(), HashMap::new());
+    /// Reads the output of `perf script`; returns the samples of each event, in the order in which events appear.
+    pub fn read(mut input: impl BufRead) -> Result<Vec<Self>> {
+        // Beside the samples of an event: the numbers of its functions.
+        let mut events: Vec<(Self, HashMap<String, u32>)> = Vec::new();
         let (mut bytes, mut line) = (Vec::new(), 0);
         loop {
             bytes.clear();
             line += 1;
             let length = input.read_until(b'\n', &mut bytes).map_err(not_read)?;
             if length == 0 {
-                return Ok(out);
+                return Ok(events.into_iter().map(|(samples, _)| samples).collect());
             }
             // Names of functions and files may be in any encoding.
             let text = String::from_utf8_lossy(&bytes);
@@ -49,14 +50,21 @@ impl CpuSamples {
                     format!("perf script printed something other than a sample: {:?}", text.trim_end());
                 return Err(Error::damage(message).on_line(line));
             };
-            if out.event.is_empty() {
-                found.event.clone_into(&mut out.event);
+            let known = events.iter().position(|(samples, _)| samples.event == found.event);
+            let index = known.unwrap_or(events.len());
+            if known.is_none() {
+                events.push((Self { event: found.event.to_owned(), ..Self::default() }, HashMap::new()));
             }
+            let (samples, numbers) = &mut events[index];
             let function = match numbers.get(found.function) {
                 Some(&number) => number,
-                None => out.number_of(&mut numbers, &found),
+                None => samples.number_of(numbers, &found),
             };
-            out.samples.push(CpuSample { os_thread: found.os_thread, at_nanos: found.at_nanos, function });
+            samples.samples.push(CpuSample {
+                os_thread: found.os_thread,
+                at_nanos: found.at_nanos,
+                function,
+            });
         }
     }
 
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn samples_are_read_to_the_nanosecond_and_names_are_shortened() {
-        let read = CpuSamples::read(PRINTED.as_bytes()).unwrap();
+        let [read] = &CpuSamples::read(PRINTED.as_bytes()).unwrap()[..] else { panic!("one event") };
         assert_eq!(read.event, "cpu-clock");
         let names = [
             "gemm_panels::avx512",
@@ -171,8 +179,28 @@ mod tests {
             [("cycles:P:", "cycles"), ("cycles:", "cycles"), ("cpu_core/cycles/P:", "cpu_core/cycles/P")]
         {
             let line = format!("1 2.000000003: {event} 4f f (/p)\n");
-            assert_eq!(CpuSamples::read(line.as_bytes()).unwrap().event, name);
+            assert_eq!(CpuSamples::read(line.as_bytes()).unwrap()[0].event, name);
         }
+    }
+
+    #[test]
+    fn samples_of_several_events_are_told_apart() {
+        let printed = "\
+1 2.000000003: cycles:P: 4f f (/p)
+2 2.000000004: memory-read: 5f g (/p)
+1 2.000000005: memory-read: 4f f (/p)
+1 2.000000006: cycles:P: 5f g (/p)
+";
+        let read = CpuSamples::read(printed.as_bytes()).unwrap();
+        let found: Vec<(&str, Vec<(u32, &str)>)> = read
+            .iter()
+            .map(|event| {
+                let samples = event.samples.iter();
+                let name = |sample: &CpuSample| event.functions[sample.function as usize].as_str();
+                (event.event.as_str(), samples.map(|sample| (sample.os_thread, name(sample))).collect())
+            })
+            .collect();
+        assert_eq!(found, [("cycles", vec![(1, "f"), (1, "g")]), ("memory-read", vec![(2, "g"), (1, "f")])]);
     }
 
     #[test]
@@ -189,6 +217,6 @@ mod tests {
             let error = CpuSamples::read(format!("{sample}{bad}\n").as_bytes()).unwrap_err();
             assert_eq!(error.line(), Some(2), "{bad}");
         }
-        assert_eq!(CpuSamples::read(&b""[..]).unwrap(), CpuSamples::default());
+        assert_eq!(CpuSamples::read(&b""[..]).unwrap(), []);
     }
 }

@@ -5,6 +5,7 @@ use super::conditions::Conditions;
 use super::judge;
 use super::profile::{Measured, PerStep, PhaseRow, ProductRates, RunProfile, StepSpread};
 use crate::profile::functions::FunctionSamples;
+use crate::profile::reads::{CountedReads, MemoryReads, NotCounted, ReadCounter};
 use knockout_base::error::{Error, Result};
 use knockout_base::stats::{quantile, share};
 use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
@@ -76,6 +77,7 @@ impl RunProfile {
             pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
             peak_flop_per_s: None,
             functions: None,
+            memory_reads: None,
             findings: Vec::new(),
             warnings: Vec::new(),
             measured: None,
@@ -105,8 +107,20 @@ impl RunProfile {
 
     /// Adds the functions that took the CPU time.
     #[must_use]
-    pub fn with_functions(mut self, functions: Option<FunctionSamples>) -> Self {
-        self.functions = functions;
+    pub fn with_functions(mut self, functions: FunctionSamples) -> Self {
+        self.functions = Some(functions);
+        self
+    }
+
+    /// Adds the reads from memory, given the samples of the event that counts them, or why none does.
+    #[must_use]
+    pub fn with_memory_reads(mut self, found: Result<(ReadCounter, FunctionSamples), NotCounted>) -> Self {
+        self.memory_reads = Some(match found {
+            Ok((counter, samples)) => {
+                MemoryReads::Counted(CountedReads::of(counter, &samples, &self.phases, self.steps))
+            }
+            Err(reason) => MemoryReads::NotCounted(reason),
+        });
         self
     }
 

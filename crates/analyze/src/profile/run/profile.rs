@@ -3,6 +3,7 @@
 use super::conditions::Conditions;
 use super::finding::{RunFinding, RunWarning};
 use crate::profile::functions::FunctionSamples;
+use crate::profile::reads::MemoryReads;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -67,6 +68,9 @@ pub struct RunProfile {
     /// Functions that took the CPU time, where they were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionSamples>,
+    /// Reads from memory, or why they are not counted, where functions were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_reads: Option<MemoryReads>,
     /// Findings that stand out, computed from the figures above.
     #[serde(skip)]
     pub findings: Vec<RunFinding>,

@@ -4,11 +4,11 @@ use crate::choice;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_bench::measure::memory;
+use knockout_bench::measure::{memory, peak_read_bytes_per_s};
 use knockout_data::batch::{BenchPlan, Collation, ProcessorKind, Store, bench};
 use knockout_data::screen::{Dataset, subset};
 use knockout_report::page::{Column, Table};
-use knockout_report::units::{bytes, count};
+use knockout_report::units::{bytes, count, counted};
 use knockout_train::stores::{Stores, usual_folder};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Measure the cost of each representation of a deletion, per sample and phase
 ///
 /// The same samples go through every processor. CPU time is measured, because wall time on a shared machine depends on other
-/// processes. The first batch allocates memory and is not counted.
+/// processes. The first batch allocates memory and is not counted. The rate at which the threads read memory is measured first.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data bench yeast --processor all --batch 28 --threads 1
@@ -54,6 +54,8 @@ pub(crate) struct BenchArgs {
 struct BenchDocument {
     schema: u32,
     data_hash: String,
+    /// Rate at which the threads read blocks together that no cache holds.
+    memory_read_bytes_per_s: f64,
     rows: Vec<BenchRow>,
 }
 
@@ -87,7 +89,12 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<()> {
         kinds.into_iter().filter(|&kind| !kind.is_stored() || stores.of(kind).is_some()).collect();
     let threads = rayon::current_num_threads().min(count).max(1);
     let bar = ui.progress("measuring", kinds.len() as u64, Unit::Items);
-    let mut measured = BenchDocument { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
+    let mut measured = BenchDocument {
+        schema: 1,
+        data_hash: dataset.manifest.data_hash(),
+        memory_read_bytes_per_s: peak_read_bytes_per_s(),
+        rows: Vec::new(),
+    };
     let plan_of = |kind| BenchPlan {
         kind,
         collation,
@@ -117,7 +124,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    ui.result(|| text(&measured.rows), &measured)
+    ui.result(|| text(&measured), &measured)
 }
 
 fn kinds_of(args: &BenchArgs) -> Vec<ProcessorKind> {
@@ -169,7 +176,7 @@ fn stores_of(
     Ok(stores)
 }
 
-fn text(rows: &[BenchRow]) -> String {
+fn text(measured: &BenchDocument) -> String {
     let mut table = Table::new([
         Column::text("processor"),
         Column::text("collate"),
@@ -182,6 +189,7 @@ fn text(rows: &[BenchRow]) -> String {
         Column::number("peak memory"),
         Column::number("CPU, times the first"),
     ]);
+    let rows = &measured.rows;
     let base = rows.first().map_or(1.0, |row| row.cpu_us_per_sample);
     for row in rows {
         table.row(vec![
@@ -197,5 +205,7 @@ fn text(rows: &[BenchRow]) -> String {
             format!("{:.1}", row.cpu_us_per_sample / base),
         ]);
     }
-    table.to_text()
+    let threads = counted(rayon::current_num_threads() as u64, "thread");
+    let gigabytes = measured.memory_read_bytes_per_s / 1e9;
+    format!("{}\n{threads}, reading memory that no cache holds: {gigabytes:.1} GB/s\n", table.to_text())
 }
