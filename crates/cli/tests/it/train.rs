@@ -107,6 +107,25 @@ fn a_signal_saves_and_prints_the_command_that_resumes() {
 }
 
 #[test]
+fn a_run_that_is_stopped_in_its_first_epoch_states_its_steps_and_their_time() {
+    let home = Home::with_tiny();
+    let epoch = "train tiny --model dango --epochs 1 --batch 2 model.width=256 --threads 1";
+    let stopped =
+        home.fails(&format!("{epoch} --out run --max-time 1s"), 8, &["knockout train --resume run"]);
+    let newest = home.names("run/checkpoints").pop().unwrap();
+    let state = home.document(&format!("run/checkpoints/{newest}/state.json"));
+    let steps = state["state"]["place"]["step"].as_u64().unwrap();
+    assert!(steps > 0, "{state}");
+    assert_eq!(home.metrics("run"), Vec::<serde_json::Value>::new(), "the epoch has not ended");
+    let line = stopped.stdout.lines().find(|line| line.starts_with("steps ")).unwrap();
+    assert_eq!(line.split_whitespace().last().unwrap(), steps.to_string());
+    stopped.prints(&["CPU time"]);
+    let run = &home.json("runs run --json")["runs"][0];
+    assert_eq!(run["steps"], steps);
+    assert!(run["cpu_seconds"].as_f64().unwrap() > 0.0, "{run}");
+}
+
+#[test]
 fn a_diverging_run_is_4() {
     let train = "train tiny --model dango -q optimiser.learning_rate=1e30 optimiser.clip_norm=0";
     Home::with_tiny().fails(train, 4, &["diverged", "is not finite"]);

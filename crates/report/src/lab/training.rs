@@ -252,14 +252,14 @@ impl TrainingReport {
             facts.push(Fact::new("steps", count(run.steps)));
         }
         let times: Vec<EpochTimes> = run.lines.iter().filter_map(|line| line.times).collect();
-        if let Some(last) = times.last() {
-            let sum = |of: fn(&EpochTimes) -> f64| duration_of_seconds(times.iter().map(of).sum());
-            facts.push(Fact::new("training, wall time", sum(|times| times.train_seconds)));
-            facts.push(Fact::new("CPU time", sum(|times| times.cpu_seconds)));
-            if self.parameters.is_some() {
-                facts.push(Fact::new("validation, wall time", sum(|times| times.validation_seconds)));
-                facts.push(Fact::new("samples per second, last", rate(last.samples_per_second)));
-            }
+        let validation = times.iter().map(|times| times.validation_seconds).sum();
+        if let (Some(wall), Some(cpu)) = (run.wall_seconds, run.cpu_seconds) {
+            facts.push(Fact::new("training, wall time", duration_of_seconds(wall - validation)));
+            facts.push(Fact::new("CPU time", duration_of_seconds(cpu)));
+        }
+        if let Some(last) = times.last().filter(|_| self.parameters.is_some()) {
+            facts.push(Fact::new("validation, wall time", duration_of_seconds(validation)));
+            facts.push(Fact::new("samples per second, last", rate(last.samples_per_second)));
         }
         // Bounds of any model, behind the figures of this one.
         facts.extend(self.attainable_pearson.map(|r| Fact::new("attainable Pearson", format!("{r:.4}"))));

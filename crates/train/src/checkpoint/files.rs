@@ -177,19 +177,33 @@ pub fn load(folder: impl Into<Folder>) -> Result<Checkpoint> {
     read(&folder).map_err(at("open checkpoint", folder.path()))
 }
 
+/// Reads the state of a checkpoint without its tensors; every byte of it is checked.
+pub fn load_state(folder: impl Into<Folder>) -> Result<State> {
+    let folder = folder.into();
+    let read = || decode_state(&read_verified(&folder, &read_list(&folder)?, STATE)?);
+    Ok(read().map_err(at("open checkpoint", folder.path()))?.state)
+}
+
 fn read(folder: &Folder) -> Result<Checkpoint> {
     let list = read_list(folder)?;
-    let verified = |name: &str| {
-        let sum =
-            list.files.get(name).ok_or_else(|| damaged(MANIFEST, format!("it does not list {name}")))?;
-        folder.read_checked(name, Checksum { blake3: &sum.blake3, bytes: Some(sum.bytes) }, ADVICE)
-    };
+    let verified = |name| read_verified(folder, &list, name);
     decode(&Files {
         weights: &verified(WEIGHTS)?,
         optimiser: &verified(OPTIMISER)?,
         buffers: &verified(BUFFERS)?,
         state: &verified(STATE)?,
     })
+}
+
+fn read_verified(folder: &Folder, list: &FileList, name: &str) -> Result<Vec<u8>> {
+    let sum = list.files.get(name).ok_or_else(|| damaged(MANIFEST, format!("it does not list {name}")))?;
+    folder.read_checked(name, Checksum { blake3: &sum.blake3, bytes: Some(sum.bytes) }, ADVICE)
+}
+
+fn decode_state(bytes: &[u8]) -> Result<StateDocument> {
+    let document: StateDocument = serde_json::from_slice(bytes).map_err(|error| damaged(STATE, error))?;
+    document.state.check().map_err(|error| damaged(STATE, error))?;
+    Ok(document)
 }
 
 /// The bytes of a checkpoint's files, checksums aside.
@@ -210,9 +224,7 @@ pub struct Files<'a> {
 /// Any bytes give an error that names the file, or a checkpoint whose parts belong together and whose schedules can be
 /// resumed; memory is at most a few times the bytes.
 pub fn decode(files: &Files<'_>) -> Result<Checkpoint> {
-    let document: StateDocument =
-        serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error))?;
-    document.state.check().map_err(|error| damaged(STATE, error))?;
+    let document = decode_state(files.state)?;
     let weights = unpack(WEIGHTS, files.weights)?;
     let moments = unpack(OPTIMISER, files.optimiser)?;
     let buffers = unpack(BUFFERS, files.buffers)?;

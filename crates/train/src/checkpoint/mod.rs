@@ -19,7 +19,7 @@ mod fit;
 mod state;
 mod store;
 
-pub use files::{Files, decode, load, load_tensors, save, save_tensors};
+pub use files::{Files, decode, load, load_state, load_tensors, save, save_tensors};
 pub use state::{Digest, EpochSpent, LogPosition, ModelCard, Number, State};
 pub use store::{Checkpoints, Saved, Slot};
 

@@ -5,7 +5,7 @@
 use super::manifest::DATASET_FOLDER;
 use super::solving::SOLVING;
 use super::{MetricsHistory, MetricsLine, RunFolder, RunManifest, read_history};
-use crate::checkpoint::{Checkpoints, Slot};
+use crate::checkpoint::{Checkpoints, EpochSpent, Slot, load_state};
 use crate::context::at;
 use knockout_base::error::{Error, Result};
 use knockout_base::files::Folder;
@@ -54,7 +54,7 @@ pub struct RunSummary {
     pub epochs: u32,
     /// Epochs of the configuration.
     pub epochs_wanted: Option<i64>,
-    /// Batches trained on.
+    /// Batches trained on, up to the newest checkpoint.
     pub steps: u64,
     /// Best validation Pearson.
     pub best_pearson: Option<f64>,
@@ -62,7 +62,7 @@ pub struct RunSummary {
     pub best_epoch: Option<u32>,
     /// Least validation MSE.
     pub best_mse: Option<f64>,
-    /// CPU time of training and validation; `None` in runs of versions that did not record it.
+    /// CPU time of training and validation, up to the newest checkpoint; `None` in runs of versions that did not record it.
     pub cpu_seconds: Option<f64>,
     /// Wall time of the same.
     pub wall_seconds: Option<f64>,
@@ -160,9 +160,15 @@ impl RunSummary {
             .iter()
             .filter_map(|line| Some((line.val.pearson?, line.epoch + 1)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
-        let times = || lines.iter().filter_map(|line| line.times);
-        let sum = |of: fn(super::EpochTimes) -> f64| times().next().map(|_| times().map(of).sum());
         let last = lines.last();
+        // Steps that were saved behind the last line.
+        let saved = saved_progress(folder).filter(|(step, _)| last.is_none_or(|last| *step > last.step));
+        let unfinished = saved.map(|(_, spent)| spent).filter(|spent| spent.samples > 0.0);
+        let times = || lines.iter().filter_map(|line| line.times);
+        let sum = |of: fn(super::EpochTimes) -> f64, of_unfinished: fn(EpochSpent) -> f64| {
+            let all: Vec<f64> = times().map(of).chain(unfinished.map(of_unfinished)).collect();
+            (!all.is_empty()).then(|| all.into_iter().sum())
+        };
         let done = last.map_or(0, |line| i64::from(line.epoch) + 1);
         let is_done = last.is_some_and(|last| {
             let epochs = number("epochs").is_some_and(|epochs| i64::from(last.epoch) + 1 >= epochs);
@@ -192,12 +198,15 @@ impl RunSummary {
             epochs: last.map_or(0, |line| line.epoch + 1),
             // A run that was resumed with more epochs has more than its configuration states.
             epochs_wanted: number("epochs").map(|epochs| epochs.max(done)),
-            steps: last.map_or(0, |line| line.step),
+            steps: saved.map(|(step, _)| step).or(last.map(|line| line.step)).unwrap_or(0),
             best_pearson: best.map(|best| best.0),
             best_epoch: best.map(|best| best.1),
             best_mse: lines.iter().filter_map(|line| line.val.mse).min_by(f64::total_cmp),
-            cpu_seconds: sum(|times| times.cpu_seconds),
-            wall_seconds: sum(|times| times.train_seconds + times.validation_seconds),
+            cpu_seconds: sum(|times| times.cpu_seconds, |spent| spent.cpu_seconds),
+            wall_seconds: sum(
+                |times| times.train_seconds + times.validation_seconds,
+                |spent| spent.wall_seconds,
+            ),
             unsealed: false,
             unsealed_line: false,
             lines,
@@ -236,6 +245,13 @@ impl RunSummary {
 fn has_state(folder: &Path) -> bool {
     let last = Checkpoints::of_run(folder).paths(Slot::Last);
     last.is_ok_and(|paths| !paths.is_empty()) || Folder::at(folder).has(SOLVING)
+}
+
+/// Returns the step of the newest checkpoint of a network, and the time spent on its unfinished epoch.
+fn saved_progress(folder: &Path) -> Option<(u64, EpochSpent)> {
+    let newest = Checkpoints::of_run(folder).paths(Slot::Last).ok()?.into_iter().next()?;
+    let state = load_state(&newest).ok()?;
+    Some((state.position.step, EpochSpent::of(&state)))
 }
 
 /// Adds every value of a table by its dotted key; words without their quotes.

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Steps after which the length of the run is estimated; the first ones warm up.
 const ESTIMATED_AFTER: u64 = 4;
+/// Time in seconds in which a step's weight in the speed falls to a third, so that a slow start is forgotten.
+const MEMORY_OF_SPEED: f64 = 120.0;
 /// A run that is over sooner is not announced.
 const LONG: Duration = Duration::from_mins(1);
 /// Time between plain lines.
@@ -40,10 +42,12 @@ struct Length {
     steps: u64,
 }
 
-/// Measured speed so far.
+/// Measured speed: sums over steps, the later ones with larger weights.
 struct Pace {
-    steps: u64,
-    samples: u64,
+    /// Steps so far.
+    count: u64,
+    steps: f64,
+    samples: f64,
     seconds: f64,
     validation_seconds: Option<f64>,
     is_announced: bool,
@@ -67,8 +71,9 @@ impl<'a> TrainConsole<'a> {
             deadline: max_time.and_then(|time| now.checked_add(time)),
             length: Length { epochs: config.epochs, batches, steps },
             pace: RefCell::new(Pace {
-                steps: 0,
-                samples: 0,
+                count: 0,
+                steps: 0.0,
+                samples: 0.0,
                 seconds: 0.0,
                 validation_seconds: None,
                 is_announced: false,
@@ -80,15 +85,13 @@ impl<'a> TrainConsole<'a> {
     pub(super) fn step(&self, report: &StepReport) {
         let step = report.position.step;
         let mut pace = self.pace.borrow_mut();
-        pace.steps += 1;
-        pace.samples += report.times.samples;
-        pace.seconds += report.times.wall_nanos as f64 / 1e9;
+        pace.add(report.times.samples, report.times.wall_nanos as f64 / 1e9);
         let rate = pace.rate();
         let remaining = self.remaining(&pace, step);
         let loss = report.outcome.loss;
         self.bar.set_position(step);
         self.bar.set_message(format!("{rate:.0} samples/s, loss {loss:.4}, ends in {}", duration(remaining)));
-        if !pace.is_announced && pace.steps >= ESTIMATED_AFTER {
+        if !pace.is_announced && pace.count >= ESTIMATED_AFTER {
             pace.is_announced = true;
             if remaining > LONG {
                 self.note(&self.announcement(&pace, remaining));
@@ -202,13 +205,22 @@ impl<'a> TrainConsole<'a> {
 }
 
 impl Pace {
+    /// Adds a step.
+    fn add(&mut self, samples: u64, seconds: f64) {
+        let kept = (-seconds / MEMORY_OF_SPEED).exp();
+        self.count += 1;
+        self.steps = kept * self.steps + 1.0;
+        self.samples = kept * self.samples + samples as f64;
+        self.seconds = kept * self.seconds + seconds;
+    }
+
     /// Samples per second.
     fn rate(&self) -> f64 {
-        if self.seconds > 0.0 { self.samples as f64 / self.seconds } else { 0.0 }
+        if self.seconds > 0.0 { self.samples / self.seconds } else { 0.0 }
     }
 
     fn step_seconds(&self) -> f64 {
-        self.seconds / self.steps.max(1) as f64
+        self.seconds / self.steps.max(1.0)
     }
 }
 
@@ -218,4 +230,29 @@ fn seconds_time(seconds: f64) -> Duration {
 
 fn seconds(seconds: f64) -> String {
     duration(seconds_time(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_speed_is_that_of_the_last_minutes() {
+        let mut pace = Pace {
+            count: 0,
+            steps: 0.0,
+            samples: 0.0,
+            seconds: 0.0,
+            validation_seconds: None,
+            is_announced: false,
+            next_line: Instant::now(),
+        };
+        // Ten slow steps while other programs use the machine.
+        (0..10).for_each(|_| pace.add(100, 60.0));
+        assert!((pace.rate() - 100.0 / 60.0).abs() < 1e-9 && (pace.step_seconds() - 60.0).abs() < 1e-9);
+        // Then twenty minutes alone.
+        (0..120).for_each(|_| pace.add(100, 10.0));
+        assert!((pace.step_seconds() - 10.0).abs() < 0.1, "{}", pace.step_seconds());
+        assert!((pace.rate() - 10.0).abs() < 0.1, "{}", pace.rate());
+    }
 }
