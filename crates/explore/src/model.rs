@@ -36,7 +36,7 @@ pub(crate) struct Opened {
     trained: Option<TrainedGenes>,
     /// Rows of the samples of each gene.
     rows: Vec<Vec<u32>>,
-    parts: Vec<Option<Part>>,
+    split: Option<Arc<Split>>,
     trained_orders: BTreeSet<usize>,
     accuracy: OnceLock<Result<Vec<RegimeAccuracy>, String>>,
     test: OnceLock<Result<Vec<TestRecord>, String>>,
@@ -101,12 +101,6 @@ impl Model {
                 rows[gene as usize].push(row as u32);
             }
         }
-        let mut parts = vec![None; samples.len()];
-        if let Some(split) = &split {
-            for part in Part::ALL {
-                split.rows(part).iter().for_each(|&row| parts[row as usize] = Some(part));
-            }
-        }
         let trained = split.as_ref().map(|split: &Arc<Split>| TrainedGenes::of(samples, genes, split));
         let trained_orders = run.as_ref().map(OpenRuns::trained_orders).unwrap_or_default();
         let opened = Opened {
@@ -114,7 +108,7 @@ impl Model {
             run,
             trained,
             rows,
-            parts,
+            split,
             trained_orders,
             accuracy: OnceLock::new(),
             test: OnceLock::new(),
@@ -160,7 +154,7 @@ impl Model {
 
     /// Returns the part of a row.
     pub(crate) fn part(&self, row: u32) -> Option<Part> {
-        self.opened().parts[row as usize]
+        self.opened().split.as_ref()?.part_of(row)
     }
 
     /// Returns the regime of a set.

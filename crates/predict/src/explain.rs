@@ -247,7 +247,6 @@ impl OpenRun {
             return Err(repeated_gene("the set", &name));
         }
         let prediction = self.predict_one(&set)?;
-        let parts_of_rows = parts_of_rows(dataset, split);
         let not_left_out = if cell.networks().is_empty() {
             Some(NotLeftOut::NoNetworks)
         } else {
@@ -259,7 +258,7 @@ impl OpenRun {
         let drawn: BTreeSet<u32> =
             set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
         let of_set = dataset.samples.rows_of_set(&set);
-        let measured = MeasuredSet::of(&dataset.samples, &of_set);
+        let measured = MeasuredSet::of(&dataset.samples, &of_set, Some(split));
         let note = HitNotes::new(dataset, None, []).note(&set);
         let name = |gene: u32| name_of(cell, gene).name;
         Ok(Explanation {
@@ -267,10 +266,9 @@ impl OpenRun {
             genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
             prediction,
             sd: self.deviation(&set)?,
-            measured: measured.as_ref().zip(of_set.first()).map(|(measured, &row)| MeasuredScore {
-                score: measured.score,
-                part: parts_of_rows[row as usize],
-            }),
+            measured: measured
+                .as_ref()
+                .map(|measured| MeasuredScore { score: measured.score, part: measured.part.map(Part::name) }),
             samples: measured.map_or_else(Vec::new, |measured| measured.samples),
             essential: note.essential.map(|genes| genes.into_iter().map(name).collect()),
             linkage: note.linkage,
@@ -284,7 +282,7 @@ impl OpenRun {
             not_left_out,
             networks,
             neighbours,
-            nearest: self.nearest(&set, dataset, &parts_of_rows, detail.nearest)?,
+            nearest: self.nearest(&set, dataset, split, detail.nearest)?,
             nearby: self
                 .reliability(dataset, split, &set, |genes| genes.iter().any(|gene| set.contains(gene)))?,
             overall: self.reliability(dataset, split, &set, |_| true)?,
@@ -510,13 +508,7 @@ impl OpenRun {
         Ok(found)
     }
 
-    fn nearest(
-        &self,
-        set: &[u32],
-        dataset: &Dataset,
-        parts: &[Option<&'static str>],
-        count: usize,
-    ) -> Result<Vec<Nearby>> {
+    fn nearest(&self, set: &[u32], dataset: &Dataset, split: &Split, count: usize) -> Result<Vec<Nearby>> {
         let (samples, cell) = (&dataset.samples, &dataset.cell);
         let mut shared: Vec<(usize, usize)> = samples
             .gene_sets()
@@ -545,7 +537,7 @@ impl OpenRun {
             similarity,
             score: samples.scores()[row],
             prediction,
-            part: parts[row],
+            part: split.part_of(row as u32).map(Part::name),
         };
         Ok(found.iter().zip(predictions).map(nearby).collect())
     }
@@ -641,14 +633,6 @@ fn name_of(cell: &Cell, gene: u32) -> GeneName {
     let names = &cell.genes().genes()[gene as usize];
     let name = names.name().to_owned();
     GeneName { index: gene, systematic: names.systematic.clone(), name }
-}
-
-fn parts_of_rows(dataset: &Dataset, split: &Split) -> Vec<Option<&'static str>> {
-    let mut parts = vec![None; dataset.samples.len()];
-    for part in Part::ALL {
-        split.rows(part).iter().for_each(|&row| parts[row as usize] = Some(part.name()));
-    }
-    parts
 }
 
 fn drawn_edges(cell: &Cell, used: &[String], genes: &BTreeSet<u32>) -> Vec<DrawnEdge> {

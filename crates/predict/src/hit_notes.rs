@@ -2,7 +2,7 @@
 
 use crate::{Hit, TrainedGenes};
 use knockout_data::cell::{Annotations, Cell, Separation};
-use knockout_data::screen::{Dataset, Regime, Samples, Split};
+use knockout_data::screen::{Dataset, Part, Regime, Samples, Split};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -84,13 +84,15 @@ impl MeasuredSample {
 pub struct MeasuredSet {
     /// The mean score of its samples, weighted by their measurements.
     pub score: f64,
+    /// The part of the split that its samples are in; `None` outside of the subset, or if the split is not known.
+    pub part: Option<Part>,
     /// Its samples; empty for a single one whose alleles are not stored.
     pub samples: Vec<MeasuredSample>,
 }
 
 impl MeasuredSet {
-    /// Describes a set by its rows among the samples; `None` without any.
-    pub fn of(samples: &Samples, rows: &[u32]) -> Option<Self> {
+    /// Describes a set by its rows among the samples, which are all in one part; `None` without any.
+    pub fn of(samples: &Samples, rows: &[u32], split: Option<&Split>) -> Option<Self> {
         let first = *rows.first()? as usize;
         let sample = |&row: &u32| {
             let found = samples.get(row as usize);
@@ -102,7 +104,8 @@ impl MeasuredSet {
         };
         let is_listed = rows.len() > 1 || samples.alleles(first).len() > 0;
         let listed = if is_listed { rows.iter().map(sample).collect() } else { Vec::new() };
-        Some(Self { score: samples.mean_score(rows), samples: listed })
+        let part = split.and_then(|split| split.part_of(*rows.first()?));
+        Some(Self { score: samples.mean_score(rows), part, samples: listed })
     }
 }
 
@@ -126,6 +129,7 @@ pub struct HitNote {
 pub struct HitNotes<'a> {
     cell: &'a Cell,
     samples: &'a Samples,
+    split: Option<&'a Split>,
     trained: Option<TrainedGenes>,
     essential: Option<&'a Annotations>,
     /// Rows of the hits among the samples.
@@ -133,10 +137,10 @@ pub struct HitNotes<'a> {
 }
 
 impl<'a> HitNotes<'a> {
-    /// Prepares the notes of some hits; without the split the regimes are unknown.
+    /// Prepares the notes of some hits; without the split, regimes and parts are unknown.
     pub fn new<'h>(
         dataset: &'a Dataset,
-        split: Option<&Split>,
+        split: Option<&'a Split>,
         hits: impl IntoIterator<Item = &'h Hit>,
     ) -> Self {
         let (cell, samples) = (&*dataset.cell, &dataset.samples);
@@ -152,6 +156,7 @@ impl<'a> HitNotes<'a> {
         Self {
             cell,
             samples,
+            split,
             trained: split.map(|split| TrainedGenes::of(samples, cell.genes().len(), split)),
             essential: cell.annotation(ESSENTIAL),
             measured,
@@ -172,7 +177,7 @@ impl<'a> HitNotes<'a> {
 
     /// Returns what was measured of the set of a hit; `None` if the dataset has no score for it.
     pub(crate) fn measured(&self, genes: &[u32]) -> Option<MeasuredSet> {
-        self.measured.get(genes).and_then(|rows| MeasuredSet::of(self.samples, rows))
+        self.measured.get(genes).and_then(|rows| MeasuredSet::of(self.samples, rows, self.split))
     }
 
     /// Returns the kind of a set of this regime.

@@ -10,7 +10,7 @@ use crate::{
 use knockout_base::error::Result;
 use knockout_base::files;
 use knockout_data::cell::GeneTable;
-use knockout_data::screen::Dataset;
+use knockout_data::screen::{Dataset, Part, Split};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ impl PredictionSummary {
 }
 
 /// Columns of the measurement of a set.
-const MEASURED: [&str; 2] = ["measured_score", "samples"];
+const MEASURED: [&str; 3] = ["measured_score", "measured_part", "samples"];
 
 /// Writes `top.csv` and `bottom.csv` into the folder, those that have rows, with the notes of each hit; returns their paths.
 pub fn write_hits(
@@ -154,6 +154,7 @@ pub fn write_csv(folder: &PredictionFolder, genes: &GeneTable) -> Result<PathBuf
 pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
     folder: &PredictionFolder,
     dataset: &Dataset,
+    split: &Split,
     columns: &[String],
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Option<PathBuf>> {
@@ -180,7 +181,7 @@ pub fn write_sets<'r, R: Iterator<Item = &'r str>>(
             is_begun = true;
         }
         let hits: Vec<Hit> = (0..found.numbers.len()).map(|row| found.hit(row)).collect();
-        let notes = HitNotes::new(dataset, None, &hits);
+        let notes = HitNotes::new(dataset, Some(split), &hits);
         let end = ((block + 1) * plan.block).min(plan.candidates.count);
         let mut next = 0;
         let count = end - block * plan.block;
@@ -225,9 +226,10 @@ fn set_row<'r, W: Write>(
     table.end_row()
 }
 
-/// The score of a set and its samples; empty where nothing was measured.
+/// Writes the score of a set, its part and its samples; empty where nothing was measured.
 fn measurement<W: Write>(table: &mut CsvTable<W>, measured: Option<&MeasuredSet>) -> io::Result<()> {
     table.number(measured.map(|measured| measured.score))?;
+    table.text(measured.and_then(|measured| measured.part).map_or("", Part::name))?;
     table.text(&measured.map_or_else(String::new, |measured| MeasuredSample::cell(&measured.samples)))
 }
 

@@ -48,17 +48,19 @@ fn hits_have_the_alleles(home: &Home, score: &Value, (first, second): (&Value, &
     assert_eq!(hit(true)["samples"][1]["perturbation"], "x-2+deletion");
     assert!(hit(false)["measured_score"].is_null() && hit(false)["samples"].is_null());
     let [mean, one, two] = [score, first, second].map(|score| score.as_f64().unwrap());
-    let cell = format!("{mean},x-1+deletion: {one}; x-2+deletion: {two}");
+    let part = hit(true)["measured_part"].as_str().unwrap().to_owned();
+    let cell = format!("{mean},{part},x-1+deletion: {one}; x-2+deletion: {two}");
     for table in ["hits/top.csv", "hits/sets.csv"] {
         let text = home.read(table);
-        assert!(text.lines().next().unwrap().ends_with("measured_score,samples"), "{text}");
+        assert!(text.lines().next().unwrap().ends_with("measured_score,measured_part,samples"), "{text}");
         assert!(
-            text.lines().any(|line| line.ends_with(&cell)) && text.lines().any(|line| line.ends_with(",,")),
+            text.lines().any(|line| line.ends_with(&cell)) && text.lines().any(|line| line.ends_with(",,,")),
             "{text}"
         );
     }
-    home.ok("predict of-apart --sets pairs.tsv --top 2 --full --xlsx --out hits -q")
-        .prints(&[&format!("measured: {mean:.4} (x-1+deletion {one:.4}, x-2+deletion {two:.4})")]);
+    home.ok("predict of-apart --sets pairs.tsv --top 2 --full --xlsx --out hits -q").prints(&[&format!(
+        "measured ({part} part): {mean:.4} (x-1+deletion {one:.4}, x-2+deletion {two:.4})"
+    )]);
     home.ok("explain of-apart YAL032W YAL033W -q").prints(&[
         ", not measured",
         "essential genes: unknown, the dataset has no annotations called \"essential\"",

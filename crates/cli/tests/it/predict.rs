@@ -100,8 +100,8 @@ fn the_rows_of_a_list_keep_their_columns_and_their_order() {
         text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
     };
     let found = rows("mine");
-    let header = ["note", "Query", "Array", "third", "fold", "prediction", "measured_score", "samples"]
-        .map(str::to_owned);
+    let header = "note,Query,Array,third,fold,prediction,measured_score,measured_part,samples".split(',');
+    let header: Vec<String> = header.map(str::to_owned).collect();
     assert_eq!(found[0], header);
     assert_eq!(found[1][..7], ["\"x", " y\"", &c, &low_a, &b, "-1.5", &found[1][6]].map(str::to_owned)[..]);
     assert_eq!(found[2][..5], ["'=1", &b, &a, "", "7"]);

@@ -69,7 +69,7 @@ impl Partners {
                 Hit { number: u64::from(partner), genes: set, prediction: predicted.mean, sd: predicted.sd };
             // Several where the alleles of the set were measured apart; all are in one part.
             let rows = measured.get(&hit.genes[..]);
-            let found = rows.and_then(|rows| MeasuredSet::of(&model.dataset().samples, rows));
+            let found = rows.and_then(|rows| MeasuredSet::of(&model.dataset().samples, rows, None));
             let mut document = HitDocument::of(&hit, model.genes(), &notes).with_measured(found);
             document.regime = model.regime(&hit.genes);
             list.push(Partner {

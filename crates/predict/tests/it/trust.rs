@@ -15,9 +15,12 @@ fn dataset() -> Dataset {
     synth::synthesise(&synth::SynthConfig::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
 }
 
+fn spec(scheme: Scheme) -> SplitSpec {
+    SplitSpec { scheme, division: Division::default(), seed: 0, subset: None, train_subset: None }
+}
+
 fn split(dataset: &Dataset, scheme: Scheme) -> Split {
-    let spec = SplitSpec { scheme, division: Division::default(), seed: 0, subset: None, train_subset: None };
-    Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap()
+    Split::new(&dataset.samples, dataset.cell.genes(), spec(scheme)).unwrap()
 }
 
 #[test]
@@ -129,7 +132,12 @@ fn a_measured_hit_has_its_score_and_alleles() {
         prediction: 0.0,
         sd: None,
     });
-    let notes = HitNotes::new(&dataset, None, &hits);
+    // The samples of a set are all in one part.
+    let rows = [vec![2], vec![3], vec![0, 1]];
+    let split = Split::from_rows(spec(Scheme::Random), rows, dataset.samples.len()).unwrap();
+    let notes = HitNotes::new(&dataset, Some(&split), &hits);
+    let parts = hits.each_ref().map(|hit| notes.note(&hit.genes).measured.and_then(|found| found.part));
+    assert_eq!(parts, [Some(Part::Test), Some(Part::Train), Some(Part::Val), None]);
     let cells = hits.each_ref().map(|hit| {
         notes.note(&hit.genes).measured.map(|found| (found.score, MeasuredSample::cell(&found.samples)))
     });

@@ -31,6 +31,7 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
         "linkage",
         "distance",
         "measured_score",
+        "measured_part",
         "samples",
     ];
     let header = columns("gene").chain(columns("name")).chain(last.map(SheetCell::from)).collect();
@@ -52,6 +53,7 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
             hit.linkage.name().into(),
             hit.distance.map(f64::from).into(),
             hit.measured_score.into(),
+            hit.measured_part.unwrap_or_default().into(),
             MeasuredSample::cell(&hit.samples).into(),
         ]);
         row
@@ -118,6 +120,9 @@ pub fn hits_network(name: &str, lists: &[HitList<'_>]) -> String {
             }
             if let Some(score) = hit.measured_score {
                 data["measured_score"] = score.into();
+            }
+            if let Some(part) = hit.measured_part {
+                data["measured_part"] = part.into();
             }
             if !hit.samples.is_empty() {
                 data["samples"] = MeasuredSample::cell(&hit.samples).into();

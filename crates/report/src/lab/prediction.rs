@@ -6,7 +6,7 @@ use super::regimes::accuracy_sentences;
 use crate::page::{Chart, Column, Fact, Medium, Page, Plot, Section, Series, Table};
 use crate::units::{count, counted, figure};
 use knockout_data::cell::{Gene, GeneTable};
-use knockout_data::screen::Regime;
+use knockout_data::screen::{Part, Regime};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     Calibration, CutOffs, ENRICHED, EnrichedTerm, Enrichment, FEWEST_OF_KIND, FalseHits, FalseShare, Hit,
@@ -109,6 +109,9 @@ pub struct HitDocument {
     /// The score; the mean of several samples, weighted by their measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_score: Option<f64>,
+    /// The part of the split that the score is in; absent outside of the subset, or if the split is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_part: Option<&'static str>,
     /// The samples of the set; empty for a single one whose alleles are not stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<MeasuredSample>,
@@ -139,6 +142,7 @@ impl HitDocument {
             regime: note.regime,
             measured: false,
             measured_score: None,
+            measured_part: None,
             samples: Vec::new(),
             essential: note.essential.map(|essential| essential.into_iter().map(name).collect()),
             linkage: note.linkage,
@@ -153,6 +157,7 @@ impl HitDocument {
     pub fn with_measured(mut self, measured: Option<MeasuredSet>) -> Self {
         self.measured = measured.is_some();
         self.measured_score = measured.as_ref().map(|found| found.score);
+        self.measured_part = measured.as_ref().and_then(|found| found.part).map(Part::name);
         self.samples = measured.map_or_else(Vec::new, |found| found.samples);
         self
     }
@@ -171,7 +176,8 @@ impl HitDocument {
 
     /// Returns what to consider before the set is tested.
     pub fn flags(&self) -> String {
-        let measured = self.measured_score.map(|score| measured_text(score, &self.samples));
+        let measured =
+            self.measured_score.map(|score| measured_text(score, self.measured_part, &self.samples));
         let others = cautions(self.essential.as_deref(), self.linkage, self.distance);
         measured.into_iter().chain(others).collect::<Vec<_>>().join(", ")
     }
@@ -180,17 +186,21 @@ impl HitDocument {
 /// Samples of a set that a line names.
 const NAMED: usize = 3;
 
-/// Describes what was measured of a set: its score, and the alleles of its samples where they are stored.
-fn measured_text(score: f64, samples: &[MeasuredSample]) -> String {
+/// Describes what was measured of a set: its score and part, and the alleles of its samples where they are stored.
+fn measured_text(score: f64, part: Option<&str>, samples: &[MeasuredSample]) -> String {
+    let score = match part {
+        Some(part) => format!("measured ({part} part): {score:.4}"),
+        None => format!("measured: {score:.4}"),
+    };
     let named = samples.iter().take(NAMED);
     let mut named: Vec<String> =
         named.map(|sample| format!("{} {:.4}", sample.perturbation, sample.score)).collect();
     let more = samples.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("{} more", count(more))));
     match samples {
-        [] => format!("measured: {score:.4}"),
-        [one] => format!("measured: {score:.4} ({})", one.perturbation),
-        _ => format!("measured: {score:.4} ({})", named.join(", ")),
+        [] => score,
+        [one] => format!("{score} ({})", one.perturbation),
+        _ => format!("{score} ({})", named.join(", ")),
     }
 }
 
@@ -609,12 +619,12 @@ mod tests {
         let samples: Vec<MeasuredSample> = ["a-1", "a-2", "a-3", "a-4", "a-5"]
             .map(|allele| MeasuredSample { perturbation: allele.to_owned(), score: 0.5, measurements: 1 })
             .to_vec();
-        assert_eq!(measured_text(-1.25, &[]), "measured: -1.2500");
-        assert_eq!(measured_text(0.5, &samples[..1]), "measured: 0.5000 (a-1)");
-        assert_eq!(measured_text(0.5, &samples[..2]), "measured: 0.5000 (a-1 0.5000, a-2 0.5000)");
+        assert_eq!(measured_text(-1.25, None, &[]), "measured: -1.2500");
+        assert_eq!(measured_text(0.5, Some("test"), &samples[..1]), "measured (test part): 0.5000 (a-1)");
+        assert_eq!(measured_text(0.5, None, &samples[..2]), "measured: 0.5000 (a-1 0.5000, a-2 0.5000)");
         assert_eq!(
-            measured_text(0.5, &samples),
-            "measured: 0.5000 (a-1 0.5000, a-2 0.5000, a-3 0.5000, 2 more)"
+            measured_text(0.5, Some("train"), &samples),
+            "measured (train part): 0.5000 (a-1 0.5000, a-2 0.5000, a-3 0.5000, 2 more)"
         );
     }
 }

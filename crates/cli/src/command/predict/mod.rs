@@ -325,7 +325,13 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
             }
             if let Some(table) = &listed {
                 let rows = (0..table.len()).map(|row| table.row(row));
-                document.files.extend(write_sets(&folder, &opened.dataset, table.columns(), rows)?);
+                document.files.extend(write_sets(
+                    &folder,
+                    &opened.dataset,
+                    &opened.split,
+                    table.columns(),
+                    rows,
+                )?);
             }
             if let Some(path) = &args.html {
                 let calibration = Calibration::of(&opened, &candidates.orders())?;

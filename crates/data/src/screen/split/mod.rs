@@ -189,6 +189,11 @@ impl Split {
     pub fn rows(&self, part: Part) -> &[u32] {
         &self.parts[part as usize]
     }
+
+    /// Returns the part of a row; `None` outside of the subset.
+    pub fn part_of(&self, row: u32) -> Option<Part> {
+        Part::ALL.into_iter().find(|part| self.rows(*part).binary_search(&row).is_ok())
+    }
 }
 
 /// `count` rows drawn without replacement, ascending; a pure function of the records and the seed. Smaller subsets
