@@ -204,7 +204,8 @@ fn reads_note(reads: &CountedReads) -> String {
     let counter = &reads.counter;
     format!(
         "Bytes by the time of the whole phase, by samples of {}, {} each. They include lines that are fetched to be written, not lines written \
-         back. The share is of {}B/s, which the threads read in a loop before; the event counted {} of the bytes of that loop.",
+         back. The share is of {}B/s, which the threads read in a loop before. The event counted {} of the bytes of that loop, by which the figures are \
+         divided.",
         counter.event,
         bytes(counter.bytes_per_sample),
         si(counter.peak_bytes_per_s),

@@ -132,7 +132,9 @@ impl CountedReads {
     ) -> Self {
         let row = |found: &SpanFunctions| {
             let phase = phases.iter().find(|phase| phase.name == found.name)?;
-            let bytes = share((found.samples * counter.bytes_per_sample) as f64, steps as f64);
+            // By the scale of the peak: the event counts a known share of the bytes.
+            let bytes =
+                share((found.samples * counter.bytes_per_sample) as f64, counter.counted * steps as f64);
             let bytes_per_s = share(bytes, phase.wall_s);
             Some(PhaseReads {
                 name: found.name.clone(),

@@ -5,6 +5,7 @@ use crate::measure::perf::{BYTES_PER_READ_SAMPLE, ReadEvents};
 use knockout_analyze::profile::{KnownReads, NotCounted, ReadCounter};
 use knockout_base::error::Result;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 /// A block to stream has at least so many bytes, and this many times those of the last cache.
 const LEAST_STREAMED: u64 = 256 << 20;
-const TIMES_LAST_CACHE: u64 = 4;
+const TIMES_LAST_CACHE: u64 = 2;
 /// Times that it is read; the shortest counts.
 const PASSES: u64 = 4;
 /// Bytes that are read in all of a block that the last cache holds.
@@ -24,6 +25,8 @@ const WORD: u64 = 8;
 struct Caches {
     last_but_one: u64,
     last: u64,
+    /// All last caches of the machine together: cores may share several.
+    all_last: u64,
 }
 
 /// A block of memory to read.
@@ -90,20 +93,24 @@ pub(crate) fn check(
 
 /// Returns the size of a block that no cache holds, unless memory is short.
 fn streamed_bytes(caches: Caches) -> u64 {
-    let wanted = LEAST_STREAMED.max(TIMES_LAST_CACHE * caches.last);
+    let wanted = LEAST_STREAMED.max(TIMES_LAST_CACHE * caches.all_last);
     memory::free_bytes().map_or(wanted, |free| wanted.min(free / 4))
 }
 
-/// Returns the sizes of the first core's caches; a usual size where Linux does not state them.
+/// Returns the sizes of the first core's caches; usual sizes where Linux does not state them.
 fn caches() -> Caches {
-    let size = |index: u32| {
-        let text = fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size"));
-        parse_size(&text.ok()?)
+    let read = |core: usize, index: usize, what: &str| {
+        fs::read_to_string(format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}/{what}")).ok()
     };
     // The first two are those of data and instructions of a core.
-    let mut sizes: Vec<u64> = (0..8).map_while(size).skip(2).collect();
+    let mut sizes: Vec<u64> =
+        (0..8).map_while(|index| parse_size(&read(0, index, "size")?)).skip(2).collect();
+    let last_index = sizes.len() + 1;
     let last = sizes.pop().unwrap_or(32 << 20);
-    Caches { last_but_one: sizes.pop().unwrap_or(1 << 20).min(last), last }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let sharing = (0..cores).filter_map(|core| read(core, last_index, "shared_cpu_list"));
+    let count = sharing.collect::<BTreeSet<String>>().len().max(1) as u64;
+    Caches { last_but_one: sizes.pop().unwrap_or(1 << 20).min(last), last, all_last: count * last }
 }
 
 /// Reads a size such as `1024K`.
@@ -126,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_block_is_read_at_a_rate_and_is_larger_than_the_caches() {
-        let caches = Caches { last_but_one: 1 << 20, last: 512 << 20 };
+        let caches = Caches { last_but_one: 1 << 20, last: 256 << 20, all_last: 512 << 20 };
         assert!(streamed_bytes(caches) <= 2 << 30);
         assert!(stream(&Block::new(1 << 20)) > 0.0);
     }
@@ -143,7 +150,7 @@ mod tests {
         ] {
             assert_eq!(parse_size(text), size, "{text:?}");
         }
-        let Caches { last_but_one, last } = super::caches();
-        assert!(last_but_one > 0 && last_but_one <= last);
+        let Caches { last_but_one, last, all_last } = super::caches();
+        assert!(last_but_one > 0 && last_but_one <= last && last <= all_last);
     }
 }
