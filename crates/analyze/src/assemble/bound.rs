@@ -10,7 +10,7 @@ use crate::collect::id::CategoryId;
 use crate::collect::kind::{DeviceWork, Kind};
 use crate::collect::record::Side;
 use crate::collect::rules::{Role, words};
-use crate::findings::{Bound, Limit, TimeParts};
+use crate::findings::{Bound, Confidence, Limit, TimeParts};
 use knockout_base::stats::{share, us};
 use knockout_trace::Symbol;
 use std::collections::BTreeMap;
@@ -138,7 +138,10 @@ fn time_parts(nanos: &PartNanos) -> TimeParts {
 pub(crate) fn bound(file: &FileSums<'_>, times: &FileTimes<'_>) -> Bound {
     let has_device = file.has_device();
     let total_us = times.all.total_us();
-    let (mut limit, mut cause, confidence) = times.all.limit(has_device);
+    let (mut limit, mut cause, mut confidence) = times.all.limit(has_device);
+    if file.outcome.damage.is_some() || file.outcome.skipped.is_some() {
+        confidence = Confidence::Incomplete;
+    }
     let busy = [StepPart::Compute, StepPart::Communication, StepPart::Copies]
         .map(|part| us(times.nanos[part as usize]));
     let window_us = us(file.totals.work_window.map_or(0, |(start, end)| end - start));

@@ -63,8 +63,16 @@ fn limit(file: &FileSums<'_>, time: &TimeParts, host: &[(String, f64)]) -> Limit
 const CUT: f64 = 0.10;
 const CUT_FACTOR: f64 = 4.0;
 
-/// Marks the first and the last step where they lack spans around their operators that the other steps have.
+/// Marks the first and the last step where they lack spans around their operators that the other steps have, and the last step of a file
+/// that ends early.
 pub(crate) fn mark_cut(file: &FileSums<'_>, steps: &mut [StepFindings]) {
+    mark_without_spans(file, steps);
+    if let Some(last) = steps.last_mut().filter(|_| file.outcome.damage.is_some()) {
+        last.is_cut = true;
+    }
+}
+
+fn mark_without_spans(file: &FileSums<'_>, steps: &mut [StepFindings]) {
     let share_outside = |step: &StepFindings| share(outside_us(file, step), step.us);
     let shares: Vec<f64> = steps.iter().map(share_outside).collect();
     let ([first, _, .., last], Some(usual)) = (steps, median(&shares)) else { return };

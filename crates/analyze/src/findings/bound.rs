@@ -64,6 +64,8 @@ pub enum Confidence {
     Likely,
     /// Several causes have similar shares.
     Mixed,
+    /// The file is damaged or ends early, so that events are missing.
+    Incomplete,
 }
 
 /// Parts of the time of one step or of all steps, or of the whole trace where it has no steps. They sum to that time.
@@ -128,8 +130,13 @@ impl TimeParts {
             };
             return (Limit::Device, compute, confidence);
         }
-        if unrecorded > most && unrecorded > compute {
-            return (Limit::Unrecorded, unrecorded, Confidence::Mixed);
+        if unrecorded > most {
+            // A smaller cause than time without events limits nothing.
+            return if compute >= unrecorded {
+                (Limit::Device, compute, Confidence::Mixed)
+            } else {
+                (Limit::Unrecorded, unrecorded, Confidence::Mixed)
+            };
         }
         let next = next.max(unrecorded);
         let confidence = match most {

@@ -1,7 +1,7 @@
 //! Programs whose bottleneck is planted: recordings as PyTorch's profiler writes them, and the answer that each must give.
 
 use crate::recording::Recording;
-use knockout_analyze::{Collector, Confidence, FileFindings, Limit, Options, Rules};
+use knockout_analyze::{Collector, Confidence, FileFindings, Limit, Options, Rules, TimeParts};
 use knockout_trace::{ReadOptions, read};
 
 const STEPS: i64 = 10;
@@ -138,6 +138,15 @@ fn slow_python() {
     });
     let found = expect(&recording, Limit::Host, 0.73, "augment.py(12): augment");
     assert!(found.bound.operation.is_some_and(|(_, share)| (share - 0.70).abs() < 0.01));
+}
+
+#[test]
+fn computing_is_not_hidden_behind_a_small_cause() {
+    // 49 % of the time is a kernel, 46 % has no event at all, and 5 % is a copy.
+    let parts = TimeParts { compute_us: 49.0, unrecorded_us: 46.0, copies_us: 5.0, ..TimeParts::default() };
+    assert_eq!(parts.limit(true), (Limit::Device, 0.49, Confidence::Mixed));
+    let parts = TimeParts { compute_us: 40.0, unrecorded_us: 55.0, ..parts };
+    assert_eq!(parts.limit(true), (Limit::Unrecorded, 0.55, Confidence::Mixed));
 }
 
 #[test]

@@ -194,6 +194,21 @@ fn a_mode_that_runs_too_much_is_reported() {
 }
 
 #[test]
+fn a_layer_of_a_part_on_which_the_two_ways_disagree_is_not_advised() {
+    // The longest layer is in the forward pass.
+    let mut costs = DANGO;
+    costs[3] = (StepPhase::Forward, 60);
+    let advised = |profiles: Vec<RunProfile>| {
+        let found = Experiment::of(plan(), profiles, Vec::new()).unwrap();
+        found.next_steps.iter().any(|step| step.about() == "largest_layer")
+    };
+    assert!(advised(cells("dango", &costs)));
+    let mut profiles = cells("dango", &costs);
+    profiles[0] = measured(&costs, conditions("dango", "data"), false, Some((StepPhase::Collate, 25)));
+    assert!(!advised(profiles));
+}
+
+#[test]
 fn time_in_no_phase_is_not_the_data_pipelines() {
     // Of 8 ms one makes a batch, and two are in no phase.
     let costs = DANGO.map(|(phase, _)| (phase, u64::from(phase >= StepPhase::Collate)));

@@ -64,6 +64,21 @@ fn a_damaged_trace_is_6_with_the_events_before_the_damage() {
 }
 
 #[test]
+fn the_last_step_of_a_truncated_trace_is_cut_and_its_bound_is_not_clear() {
+    let whole = steps((0, 1), 4, 1000);
+    let truncated = &whole[..whole.rfind("aten::mul").unwrap()];
+    let document = analyze(truncated, "--json").fails(6, &["truncated"]).document();
+    let file = &document["ranks"][0];
+    let is_cut: Vec<bool> =
+        file["steps"].as_array().unwrap().iter().map(|step| step["is_cut"].as_bool().unwrap()).collect();
+    assert_eq!(is_cut, [false, false, false, true], "{file}");
+    assert_eq!(document["bound"][0]["confidence"], "incomplete");
+    analyze(truncated, "").fails(6, &["is the last step of a file that ends early"]);
+    let document = analyze(&whole, "--json").ok().document();
+    assert_eq!(document["bound"][0]["confidence"], "clear");
+}
+
+#[test]
 fn strict_refuses_a_damaged_trace() {
     for rules in ["default", "reference"] {
         let ran = analyze(cut(SMALL), &format!("--rules {rules} --json --strict")).fails(3, &["truncated"]);

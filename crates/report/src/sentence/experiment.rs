@@ -64,12 +64,17 @@ fn fastest_ranks(experiment: &Experiment) -> Option<String> {
     let (model, mode, from, to, speedup) = found.max_by(|a, b| a.4.median.total_cmp(&b.4.median))?;
     let gain = estimate(speedup, two);
     Some(if speedup.clears(1.0) {
-        format!("{to} ranks are {gain} times as fast as {from} for {model} in the mode {mode}.")
+        format!("{} {gain} times as fast as {from} for {model} in the mode {mode}.", ranks_are(*to))
     } else {
         format!(
-            "More ranks than {from} are not measurably faster: {to} are {gain} times as fast for {model} in the mode {mode}."
+            "No other number of ranks than {from} is measurably faster: {} {gain} times as fast for {model} in the mode {mode}.",
+            ranks_are(*to)
         )
     })
+}
+
+fn ranks_are(ranks: u64) -> String {
+    format!("{} {}", counted(ranks, "rank"), if ranks == 1 { "is" } else { "are" })
 }
 
 pub(crate) fn insight(insight: &ExperimentFinding) -> String {
@@ -105,7 +110,8 @@ pub(crate) fn insight(insight: &ExperimentFinding) -> String {
             format!("making a batch as {b} takes {} times as long as {a}", estimate(ratio, two))
         }
         ExperimentFinding::Ranks { model, mode, from, to, speedup, cpu } => format!(
-            "{model} {mode}: {to} ranks are {} times as fast as {from}, for {} times the CPU time per sample",
+            "{model} {mode}: {} {} times as fast as {from}, for {} times the CPU time per sample",
+            ranks_are(*to),
             estimate(speedup, two),
             estimate(cpu, two)
         ),
@@ -157,7 +163,7 @@ pub(crate) fn next_step(step: &NextStep) -> String {
             estimate(speedup, two)
         ),
         NextStep::Ranks { model, from, .. } => {
-            format!("{model}: stay with {from} rank(s): no measurable gain from more here")
+            format!("{model}: stay with {}: no measurable gain from others here", counted(*from, "rank"))
         }
         NextStep::FullSteps => {
             "measure full steps too (leave --modes out) to see the share of a step".to_owned()

@@ -127,6 +127,7 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Confidence::Clear => "this is clear",
         Confidence::Likely => "this is likely",
         Confidence::Mixed => "this is not clear, since several causes have similar shares",
+        Confidence::Incomplete => "this is not clear, since the file lacks events that were recorded",
     };
     let limit = cause_of(file);
     format!("{unit} is bound by {limit}: {why}{named}; {gain}; {sure}")
@@ -472,6 +473,9 @@ pub fn trace_warning(warning: &TraceWarning) -> String {
         TraceWarning::RanksMerged(steps) => format!(
             "{steps} steps overlap another of the same name: ranks merged into one file; name the files of the ranks instead"
         ),
+        TraceWarning::StepCut(name, us) if *us <= 0.0 => {
+            format!("{name} is the last step of a file that ends early: its later events are missing, so its shares are not those of a whole step")
+        }
         TraceWarning::StepCut(name, us) => format!(
             "{name} lacks spans that other steps have around their operators: the recording began or ended inside of them, so {} of its operators belong to no phase",
             time(*us)
