@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 pub enum AccuracySource {
     /// Records of the regime in the test part.
     TestPart,
-    /// Folds of genes that were held out of the training part.
-    GeneFolds,
+    /// Folds that were held out of the training part: of genes, and for known genes of sets.
+    Folds,
     /// Unknown: no training sample has as many genes.
     OtherSizes,
     /// Nothing is known.
@@ -38,7 +38,7 @@ pub struct RegimeAccuracy {
     pub low: Option<f64>,
     /// Upper end of its 95 % interval.
     pub high: Option<f64>,
-    /// Records that it was measured on.
+    /// Records that it was measured on; of folds, predictions: one for each fold that held a record out.
     pub records: usize,
     /// Where it comes from.
     pub source: AccuracySource,
@@ -122,7 +122,7 @@ fn of_folds(
         |name: &str| numbers?.get(&format!("regimes.{}.{name}", regime.name())).map(|number| number.0);
     let pearson = number("pearson");
     let source = match pearson {
-        Some(_) => AccuracySource::GeneFolds,
+        Some(_) => AccuracySource::Folds,
         None if !trained_orders.contains(&genes) => AccuracySource::OtherSizes,
         None => AccuracySource::Unknown,
     };

@@ -61,7 +61,7 @@ pub struct HitMetrics {
     pub positive: Detection,
     /// Number of lowest predictions of `precision`.
     pub k: usize,
-    /// Share of strong negative interactions among the k lowest predictions.
+    /// Share of strong negative interactions among the k lowest predictions; `None` unless there are more records.
     pub precision: Option<FigureEstimate>,
     /// Share of strong interactions whose sign is predicted.
     pub sign: Option<FigureEstimate>,
@@ -91,7 +91,6 @@ struct Ranked<'a> {
     cut_offs: CutOffs,
     /// Records from the lowest prediction to the highest.
     order: Vec<usize>,
-    k: usize,
 }
 
 impl HitMetrics {
@@ -112,7 +111,7 @@ impl HitMetrics {
         let count = scores.len();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|&a, &b| predictions[a].total_cmp(&predictions[b]));
-        let ranked = Ranked { predictions, scores, cut_offs, order, k: K.min(count) };
+        let ranked = Ranked { predictions, scores, cut_offs, order };
         let whole = ranked.figures(&vec![1.0; count]);
         let bootstrap = Bootstrap { resamples: bootstrap.resamples.min(MOST_RESAMPLES), ..*bootstrap };
         let resampled = bootstrap.map(&measured.shared.resampling, count, |weights| ranked.figures(weights));
@@ -142,7 +141,7 @@ impl HitMetrics {
             cut_offs,
             negative,
             positive,
-            k: ranked.k,
+            k: K,
             precision: estimate(4),
             sign: estimate(5),
             always_negative: (strong > 0).then(|| negative.count as f64 / strong as f64),
@@ -192,16 +191,21 @@ impl Ranked<'_> {
         [precision_sum / hits, pairs / (hits * others)].map(|figure| is_defined.then_some(figure))
     }
 
+    /// Returns the share of strong records among the [`K`] lowest predictions; of equal predictions that only fit in part, the share of all.
     fn precision(&self, weights: &[f64]) -> Option<f64> {
-        let (mut left, mut hits) = (self.k as f64, 0.0);
-        for &record in &self.order {
-            let taken = weights[record].min(left);
+        let (mut left, mut hits) = (K as f64, 0.0);
+        let equal = |a: &usize, b: &usize| self.predictions[*a] == self.predictions[*b];
+        for group in self.order.chunk_by(equal).filter(|_| self.order.len() > K) {
+            let is_strong = |record: &&usize| self.scores[**record] < self.cut_offs.negative;
+            let all: f64 = group.iter().map(|&record| weights[record]).sum();
+            let strong: f64 = group.iter().filter(is_strong).map(|&record| weights[record]).sum();
+            let taken = all.min(left);
             left -= taken;
-            if self.scores[record] < self.cut_offs.negative {
-                hits += taken;
+            if taken > 0.0 {
+                hits += strong * taken / all;
             }
             if left <= 0.0 {
-                return Some(hits / self.k as f64);
+                return Some(hits / K as f64);
             }
         }
         None
@@ -231,8 +235,9 @@ impl Ranked<'_> {
             spp += weight * (p - mean_p).powi(2);
             spy += weight * (p - mean_p) * (y - mean_y);
         }
-        let slope = spy / spp;
-        slope.is_finite().then_some(slope)
+        // Equal predictions leave rounding noise where their variance should be 0.
+        let varies = spp > 1e-12 * n * mean_p * mean_p;
+        Some(spy / spp).filter(|slope| varies && slope.is_finite())
     }
 }
 
@@ -268,9 +273,28 @@ mod tests {
         assert!((found.negative.auprc.unwrap().value - auprc).abs() < 1e-12, "{found:?}");
         assert!((found.negative.auroc.unwrap().value - auroc).abs() < 1e-12, "{found:?}");
         assert_eq!((found.negative.count, found.positive.count, found.positive.auprc), (3, 0, None));
-        assert_eq!((found.k, found.precision.unwrap().value), (5, 0.6));
+        assert_eq!(
+            (found.k, found.precision),
+            (100, None),
+            "five records have no hundred lowest predictions"
+        );
         assert!((found.sign.unwrap().value - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(found.always_negative, Some(1.0));
+    }
+
+    #[test]
+    fn equal_predictions_have_the_precision_of_their_share_and_no_slope() {
+        // Of 200 records every fourth is strong, and the first hundred rows are not typical.
+        let scores: Vec<f64> =
+            (0..200).map(|row| if row < 100 || row % 2 == 0 { 0.0 } else { -9.0 }).collect();
+        let constant = metrics(&[-0.0205; 200], &scores, &[]);
+        assert!((constant.precision.unwrap().value - 0.25).abs() < 1e-12);
+        assert_eq!(constant.slope, None);
+        // Fifty lower predictions, of which five are strong; of the other 150, 45 are strong and 50 are among the hundred.
+        let predictions: Vec<f64> =
+            (0..200).map(|row| if row < 40 || (180..190).contains(&row) { 0.0 } else { 1.0 }).collect();
+        let found = metrics(&predictions, &scores, &[]).precision.unwrap().value;
+        assert!((found - (5.0 + 50.0 * 45.0 / 150.0) / 100.0).abs() < 1e-12, "{found}");
     }
 
     #[test]

@@ -84,8 +84,11 @@ pub struct OpenRuns {
     pub dataset: Arc<Dataset>,
     /// Where it is.
     pub dataset_folder: PathBuf,
-    /// The split of the first run.
+    /// The split of the runs. Where theirs differ: samples that any run was trained on are for training, and only those that all hold back
+    /// are for the test.
     pub split: Arc<Split>,
+    /// Whether the splits of the runs differ.
+    pub splits_differ: bool,
     /// Temporary folders of packed models.
     unpacked: Vec<Unpacked>,
 }
@@ -95,6 +98,7 @@ impl OpenRuns {
     /// dataset is now, if it moved; its contents must be what the runs were trained on.
     pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self> {
         let mut opened: Option<Self> = None;
+        let mut splits = Vec::with_capacity(folders.len());
         for folder in folders {
             let unpacked = if folder.is_file() { Some(packed::unpack(folder)?) } else { None };
             let home = unpacked.as_ref().map_or_else(|| folder.clone(), Unpacked::run);
@@ -121,15 +125,22 @@ impl OpenRuns {
             };
             let mut run = OpenRun::open(description, state, &dataset, &split)?;
             folder.clone_into(&mut run.entry.folder);
+            splits.push(Arc::clone(&split));
             if let Some(opened) = &mut opened {
+                check_is_new(&run.entry, &opened.runs)?;
                 opened.runs.push(run);
                 opened.unpacked.extend(unpacked);
             } else {
                 let unpacked = unpacked.into_iter().collect();
-                opened = Some(Self { runs: vec![run], dataset, dataset_folder, split, unpacked });
+                let (runs, splits_differ) = (vec![run], false);
+                opened = Some(Self { runs, dataset, dataset_folder, split, splits_differ, unpacked });
             }
         }
-        opened.ok_or_else(|| nothing_to_predict("no run was named"))
+        let mut opened = opened.ok_or_else(|| nothing_to_predict("no run was named"))?;
+        if let Some(common) = common_split(&splits, opened.dataset.samples.len())? {
+            (opened.split, opened.splits_differ) = (Arc::new(common), true);
+        }
+        Ok(opened)
     }
 
     /// Returns the sizes of the sets in the training part.
@@ -243,6 +254,40 @@ impl OpenRun {
             None => Box::new(NetworkScorer { predictor: &self.predictor }),
         }
     }
+}
+
+/// Refuses a state that is among the runs already: twice the same predictions would have a spread of 0.
+fn check_is_new(entry: &RunEntry, runs: &[OpenRun]) -> Result<()> {
+    let Some(same) = runs.iter().find(|run| run.entry.weights_hash == entry.weights_hash) else {
+        return Ok(());
+    };
+    let (first, second) = (same.entry.folder.display(), entry.folder.display());
+    let message = format!("{first} and {second} have the same weights; name each run once");
+    Err(Error::request(message))
+}
+
+/// Returns the split that holds for all runs of an ensemble; `None` where theirs are equal.
+fn common_split(splits: &[Arc<Split>], samples: usize) -> Result<Option<Split>> {
+    let [first, others @ ..] = splits else { return Ok(None) };
+    let is_equal = |other: &Arc<Split>| Part::ALL.iter().all(|part| first.rows(*part) == other.rows(*part));
+    if others.iter().all(is_equal) {
+        return Ok(None);
+    }
+    let mut parts = [(); 3].map(|()| Vec::new());
+    for row in 0..samples as u32 {
+        let of_runs = || splits.iter().map(|split| split.part_of(row));
+        let part = if of_runs().any(|part| part == Some(Part::Train)) {
+            Part::Train
+        } else if of_runs().all(|part| part == Some(Part::Test)) {
+            Part::Test
+        } else if of_runs().any(|part| part.is_some()) {
+            Part::Val
+        } else {
+            continue;
+        };
+        parts[part as usize].push(row);
+    }
+    Split::from_rows(*first.spec(), parts, samples).map(Some)
 }
 
 /// Returns the sizes of the sets in the training part.
@@ -361,11 +406,13 @@ impl Scorer for Ensemble<'_> {
         }
         let (count, mut scores) = (self.members.len() as f64, Scores::default());
         let mut means = Vec::with_capacity(self.members.len());
-        let mut own_variance = vec![0.0; sets.len()];
+        // Members that know no deviation of their own do not lower that of the others.
+        let (mut own_variance, mut knowing) = (vec![0.0; sets.len()], 0.0_f64);
         for member in &self.members {
             member.score(sets, &mut scores)?;
+            knowing += f64::from(u8::from(scores.sd.is_some()));
             for (sum, sd) in own_variance.iter_mut().zip(scores.sd.iter().flatten()) {
-                *sum += sd * sd / count;
+                *sum += sd * sd;
             }
             means.push(std::mem::take(&mut scores.mean));
         }
@@ -373,7 +420,7 @@ impl Scorer for Ensemble<'_> {
         out.mean.extend((0..sets.len()).map(|set| means.iter().map(|mean| mean[set]).sum::<f64>() / count));
         let sd = out.mean.iter().zip(&own_variance).enumerate().map(|(set, (mean, own))| {
             let squares: f64 = means.iter().map(|member| (member[set] - mean).powi(2)).sum();
-            (squares / (count - 1.0) + own).sqrt()
+            (squares / (count - 1.0) + own / knowing.max(1.0)).sqrt()
         });
         out.sd = Some(sd.collect());
         Ok(())

@@ -110,11 +110,11 @@ fn the_rows_of_a_list_keep_their_columns_and_their_order() {
     let csv = home.read("mine/predictions.csv");
     let predictions: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
     let predicted = |rows: &[Vec<String>]| -> Vec<String> {
-        rows[1..].iter().map(|row| row[row.len() - 3].clone()).collect()
+        rows[1..].iter().map(|row| row[row.len() - 4].clone()).collect()
     };
     assert_eq!(predicted(&found), predictions);
     // The screen has triples alone.
-    assert!(found[1..].iter().all(|row| row[row.len() - 2..].concat().is_empty()), "{found:?}");
+    assert!(found[1..].iter().all(|row| row[row.len() - 3..].concat().is_empty()), "{found:?}");
     // What a filter leaves out has a row without a prediction, and a part of the predictions has no table.
     home.ok("predict seed-0 -q --sets mine.csv --exclude out.txt --out less");
     assert_eq!(predicted(&rows("less")), ["", predictions[1], ""]);
@@ -204,7 +204,7 @@ fn a_solved_run_of_triples_knows_no_accuracy_or_deviation_of_pairs() {
 #[test]
 fn hits_have_an_expected_share_of_false_ones() {
     let home = Home::with_runs(&["stack"]);
-    let predict = "predict stack --dataset-part test --top 30 --bottom 30 -q";
+    let predict = "predict stack --triples --not-measured --top 30 --bottom 30 -q";
     let found = home.json(&format!("{predict} --out hits --json --html hits.html"));
     assert_eq!(
         (&found["cut_offs"]["negative"], &found["cut_offs"]["positive"]),
@@ -225,6 +225,15 @@ fn hits_have_an_expected_share_of_false_ones() {
         );
     }
     assert!(home.read("hits.html").contains("expected share of hits up to this one"));
+    // The score of a measured set is known: it is counted, not estimated.
+    let measured = "predict stack --dataset-part test --top 30 --bottom 30 -q";
+    let known = home.json(&format!("{measured} --out known --json --html known.html"));
+    let low = known["bottom"].as_array().unwrap();
+    assert!(low.iter().all(|hit| hit["false_share"].is_null() && hit["measured_part"] == "test"), "{low:?}");
+    let strong = low.iter().filter(|hit| hit["measured_score"].as_f64().unwrap() < -0.08).count();
+    let sentence =
+        format!("30 of the 30 lowest predictions are measured; {strong} of them have a score below -0.08.");
+    assert!(home.read("known.html").contains(&sentence), "{sentence}");
     // Nearly every score is below a high cut-off, and none below a very low one.
     for (cut_off, share) in [("100", 0.0), ("-100", 1.0)] {
         let found = home.json(&format!("{predict} --negative-below {cut_off} --out at{cut_off} --json"));
@@ -325,6 +334,34 @@ fn an_ensemble_has_a_standard_deviation_and_a_page() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn runs_of_different_splits_are_tested_on_what_all_of_them_hold_back() {
+    let home = Home::with_tiny();
+    for seed in 0..2 {
+        home.ok(&format!("-q train tiny --model low-rank split.seed={seed} split.test=0.4 --out run-{seed}"));
+    }
+    let [first, second] = [0, 1].map(|seed| {
+        let shown = home.json(&format!("-q evaluate run-{seed} --json"));
+        shown["rows"][0]["pearson"].as_f64().unwrap()
+    });
+    let predict = "predict run-0 run-1 --triples --top 5 --out hits --json";
+    let ran = home.run(predict);
+    assert!(ran.stderr.contains("warning: the runs have different splits"), "{}", ran.stderr);
+    let known = &ran.json()["accuracy"][0];
+    // A record that one of them was fitted to would raise the correlation: two fifths of two fifths are left.
+    let records = known["records"].as_u64().unwrap();
+    assert!((250..390).contains(&records), "{known}");
+    let pearson = known["pearson"].as_f64().unwrap();
+    assert!(pearson < first.max(second) + 0.15, "{pearson} beside {first} and {second}");
+
+    home.fails(
+        "predict run-0 run-0 --triples --top 5 --out twice",
+        2,
+        &["the same weights", "name each run once"],
+    );
+    assert!(!home.exists("twice"));
 }
 
 #[test]

@@ -119,7 +119,7 @@ pub(super) fn accuracy_sentence(model: &Model, order: usize, regime: Option<Regi
     let Some(pearson) = pearson else { return unknown("too few test samples of this kind") };
     let bounds = low.zip(*high).map(|(low, high)| format!(" [{low:.2}, {high:.2}]")).unwrap_or_default();
     let place = match source {
-        AccuracySource::GeneFolds => "samples with held-out genes of the training part",
+        AccuracySource::Folds => "held-out predictions of the training part",
         _ => "samples of the test part",
     };
     format!("{}: Pearson {pearson:.2}{bounds} on {} {place}", regime.title(), count(*records))

@@ -122,7 +122,7 @@ pub struct HitDocument {
     /// Bases between the closest two genes on one chromosome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u32>,
-    /// Expected share of false hits among those up to this one; absent if it is unknown.
+    /// Expected share of false hits among those without a score up to this one; absent if it is unknown, or if the set is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_share: Option<FalseShare>,
 }
@@ -168,8 +168,11 @@ impl HitDocument {
         hits.iter_mut().zip(shares).for_each(|(hit, share)| hit.false_share = share);
     }
 
-    /// Returns what its chance to be false depends on beside the prediction; `None` if the regime is unknown.
+    /// Returns what its chance to be false depends on beside the prediction; `None` if the regime is unknown, or if the score is known.
     fn kind(&self) -> Option<HitKind> {
+        if self.measured {
+            return None;
+        }
         let class = HitClass::of(self.linkage, self.essential.as_ref().map_or(0, Vec::len));
         Some(HitKind { order: self.genes.len(), regime: self.regime?, class })
     }
@@ -265,7 +268,8 @@ impl PredictionDocument {
     pub fn with_evidence(mut self, [top, bottom]: [HitEvidence; 2]) -> Self {
         HitDocument::estimate(&mut self.top, &top.false_hits);
         HitDocument::estimate(&mut self.bottom, &bottom.false_hits);
-        let is_known = self.top.iter().chain(&self.bottom).any(|hit| hit.false_share.is_some());
+        let is_known = |hit: &HitDocument| hit.measured || hit.false_share.is_some();
+        let is_known = self.top.iter().chain(&self.bottom).any(is_known);
         let score = |evidence: &HitEvidence| evidence.false_hits.cut_off().score;
         self.cut_offs = is_known.then(|| CutOffs { negative: score(&bottom), positive: score(&top) });
         self.enrichment = HitEnrichment { top: top.enrichment, bottom: bottom.enrichment };
@@ -369,7 +373,7 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
         format!(
             "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
-             95 % interval; estimated from the test part; \u{2013}: it has fewer than {FEWEST_OF_KIND} samples of the regime, of linked \
+             95 % interval; estimated from the test part; \u{2013}: the set is measured, or the test part has fewer than {FEWEST_OF_KIND} samples of the regime, of linked \
              genes or of two essential ones"
         )
     });
@@ -539,32 +543,49 @@ fn expected_hits(document: &PredictionDocument) -> Vec<String> {
     let Some(CutOffs { negative, positive }) = document.cut_offs else { return Vec::new() };
     let lists =
         [("highest", &document.top, "above", positive), ("lowest", &document.bottom, "below", negative)];
-    let sentence = |(name, hits, beyond, cut_off): (&str, &Vec<HitDocument>, &str, f64)| {
+    let measured = |(name, hits, beyond, cut_off): (&str, &Vec<HitDocument>, &str, f64)| {
+        let scores: Vec<f64> = hits.iter().filter_map(|hit| hit.measured_score).collect();
+        let is_beyond = |score: &&f64| if beyond == "above" { **score > cut_off } else { **score < cut_off };
+        let strong = scores.iter().filter(is_beyond).count();
+        (!scores.is_empty()).then(|| {
+            format!(
+                "{} of the {} are measured; {} of them have a score {beyond} {cut_off}.",
+                count(scores.len()),
+                counted(hits.len(), &format!("{name} prediction")),
+                count(strong)
+            )
+        })
+    };
+    let expected = |(name, hits, beyond, cut_off): (&str, &Vec<HitDocument>, &str, f64)| {
         let last = hits.iter().rposition(|hit| hit.false_share.is_some())?;
         let FalseShare { share, low, high, .. } = hits[last].false_share.as_ref()?;
         let known = hits[..=last].iter().filter(|hit| hit.false_share.is_some()).count();
-        let number = |share: f64| (known as f64 * (1.0 - share)).round();
-        let others = match last + 1 - known {
+        // A tenth of a hit is more than nothing.
+        let digits = usize::from(known as f64 * (1.0 - share) < 10.0);
+        let number = |share: f64| format!("{:.digits$}", known as f64 * (1.0 - share));
+        let is_untold = |hit: &&HitDocument| !hit.measured && hit.false_share.is_none();
+        let others = match hits[..=last].iter().filter(is_untold).count() {
             0 => String::new(),
             others => format!(
                 " They leave out {} for which the test part tells nothing (\u{2013} in the list).",
                 count(others)
             ),
         };
+        let which = if hits.iter().any(|hit| hit.measured) { " without a score" } else { "" };
         Some(format!(
-            "Of {}, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.{others}",
+            "Of {}{which}, about {} [{}, {}] are expected to have a score {beyond} {cut_off}.{others}",
             counted(known, &format!("{name} prediction")),
             number(*share),
             number(*high),
             number(*low)
         ))
     };
-    lists.into_iter().filter_map(sentence).collect()
+    lists.into_iter().flat_map(|list| expected(list).into_iter().chain(measured(list))).collect()
 }
 
 fn notes(calibration: Option<&Calibration>, opened: &OpenRuns) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(found) = calibration
+    if let Some(found) = calibration.filter(|found| found.measured.len() >= 10)
         && let Some(((low, below), (high, above))) = found.groups.first().zip(found.groups.last())
     {
         notes.push(format!(

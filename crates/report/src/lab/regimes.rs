@@ -140,11 +140,20 @@ pub(super) fn accuracy_sentences(accuracy: &[RegimeAccuracy]) -> Vec<String> {
 
 /// Describes the accuracy of a regime.
 pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
-    let RegimeAccuracy { regime, pearson, low, high, records, source, .. } = accuracy;
+    let RegimeAccuracy { regime, pearson, low, high, records, source, genes } = accuracy;
     let source = match source {
-        AccuracySource::TestPart => "test part",
-        AccuracySource::GeneFolds => "folds of genes held out of training",
-        AccuracySource::OtherSizes | AccuracySource::Unknown => {
+        AccuracySource::TestPart => format!("test part, {}", counted(*records, "sample")),
+        // A sample is predicted once for each fold that holds out one of its genes.
+        AccuracySource::Folds => {
+            let held_out = if *regime == Regime::Known { "sets" } else { "genes" };
+            let predictions = counted(*records, "prediction");
+            format!("folds of {held_out} held out of training, {predictions}")
+        }
+        AccuracySource::OtherSizes => {
+            let genes = counted(*genes, "gene");
+            return format!("{}: unknown; no training sample has {genes}", regime.title());
+        }
+        AccuracySource::Unknown => {
             let advice = match regime {
                 Regime::Known => "`knockout evaluate` of the run measures it",
                 Regime::OneNew | Regime::SeveralNew => "train on a split that has it (--split gene-disjoint)",
@@ -154,5 +163,5 @@ pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
     };
     let interval = low.zip(*high).map_or_else(String::new, |(low, high)| format!(" [{low:.4}, {high:.4}]"));
     let pearson = pearson.map_or_else(|| "undefined".to_owned(), |pearson| format!("{pearson:.4}"));
-    format!("{}: {pearson}{interval} ({source}, {})", regime.title(), counted(*records, "sample"))
+    format!("{}: {pearson}{interval} ({source})", regime.title())
 }

@@ -244,10 +244,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
     let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
     args.hits.check(hits != (0, 0))?;
     let opened = OpenRuns::open(&args.runs, args.state, args.data.as_deref())?;
-    for run in &opened.runs {
-        let RunEntry { folder, model, state, .. } = &run.entry;
-        ui.note(&format!("{}: {model}, state {state}", folder.display()));
-    }
+    note_runs(&opened, ui);
     if let Some(path) = &args.html {
         let inputs = [&args.what.sets, &args.filters.exclude].into_iter().flatten();
         let inputs: Vec<&Path> = inputs.chain([&args.what.genes]).map(PathBuf::as_path).collect();
@@ -324,14 +321,9 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<PredictionDocument> {
                 write_hit_files(&mut document, &args.hits)?;
             }
             if let Some(table) = &listed {
+                let (dataset, split) = (&opened.dataset, &opened.split);
                 let rows = (0..table.len()).map(|row| table.row(row));
-                document.files.extend(write_sets(
-                    &folder,
-                    &opened.dataset,
-                    &opened.split,
-                    table.columns(),
-                    rows,
-                )?);
+                document.files.extend(write_sets(&folder, dataset, split, table.columns(), rows)?);
             }
             if let Some(path) = &args.html {
                 let calibration = Calibration::of(&opened, &candidates.orders())?;
@@ -382,6 +374,21 @@ fn finish(
         files.push(write_csv(folder, genes)?);
     }
     Ok(PredictionDocument::of(folder, summary, genes, &notes, trust.accuracy, files))
+}
+
+/// Names the runs, and warns where they were trained on different parts.
+fn note_runs(opened: &OpenRuns, ui: &Ui) {
+    for run in &opened.runs {
+        let RunEntry { folder, model, state, .. } = &run.entry;
+        ui.note(&format!("{}: {model}, state {state}", folder.display()));
+    }
+    if opened.splits_differ {
+        let tested = opened.split.rows(Part::Test).len();
+        ui.note(&format!(
+            "warning: the runs have different splits; accuracy is measured on {} that all of them hold back",
+            counted(tested, "test sample")
+        ));
+    }
 }
 
 /// Warns where sets are of a size that no training sample has.
