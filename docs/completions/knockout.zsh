@@ -289,7 +289,7 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; by default that of the preset or configuration, otherwise the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
+'--model=[The model; by default that of the preset or configuration, otherwise the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs, low rank, network kernel, profiles and trees, weighted on held-out records"
 low-rank\:"ridge of genes and query pairs, and exact low-rank completion of its residuals"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes without training records"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
@@ -685,7 +685,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (show)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
+'--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"ridge of genes and query pairs, low rank, network kernel, profiles and trees, weighted on held-out records"
 low-rank\:"ridge of genes and query pairs, and exact low-rank completion of its residuals"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes without training records"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"

@@ -6,7 +6,7 @@
 
 use knockout_base::error::{Context as _, Error, Result, chain};
 use knockout_base::files::{EntryKind, Folder, Sealed, replace, seal};
-use knockout_data::screen::Manifest;
+use knockout_data::screen::{Manifest, Part};
 use knockout_models::MODELS;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::run::{RunDescription, RunManifest, RunSummary};
@@ -106,13 +106,14 @@ pub fn pack(
         description = description.with_dataset(data);
     }
     // Opening verifies that the dataset is the one of the run.
-    let (dataset, _) = description.open_dataset()?;
+    let (dataset, split) = description.open_dataset()?;
     let Some((slot, checkpoint, opened)) = Checkpoints::of_run(run).choose(state)? else {
         let run = run.display();
         return Err(Error::request(format!("{run} has no state to pack yet; let it train for an epoch")));
     };
     let summary = RunSummary::read(run)?;
     let name = run.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+    let of_state = summary.lines.iter().find(|line| line.weights_hash == opened.weights_hash);
     let mut pack = Pack {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -123,11 +124,12 @@ pub fn pack(
         weights_hash: opened.weights_hash,
         dataset: dataset.manifest.name.clone(),
         data_hash: dataset.manifest.data_hash(),
-        validation_pearson: summary.best_pearson,
+        validation_pearson: of_state.and_then(|line| line.val.pearson),
         licence: licence.map(str::to_owned),
         files: BTreeMap::new(),
     };
-    let card = card(&pack, &summary, &dataset.manifest);
+    let order = split.rows(Part::Train).iter().map(|&row| dataset.samples.genes(row as usize).len()).min();
+    let card = card(&pack, &summary, &dataset.manifest, order.unwrap_or(2));
     let (run, data) = (Folder::at(run), Folder::at(description.dataset_folder()?));
     let checkpoint = Path::new("checkpoints").join(checkpoint.file_name().unwrap_or_default());
     let mut files = Vec::new();
@@ -348,8 +350,8 @@ fn unreadable(error: zip::result::ZipError) -> Error {
     Error::damage("it is not an archive that can be read").caused_by(error)
 }
 
-/// Describes a packed model for people.
-fn card(pack: &Pack, summary: &RunSummary, manifest: &Manifest) -> String {
+/// Describes a packed model of sets of so many genes for people.
+fn card(pack: &Pack, summary: &RunSummary, manifest: &Manifest, order: usize) -> String {
     let mut text = format!("# {}\n\nA model of knockout {}.\n\n", pack.run, pack.version);
     let mut line = |name: &str, value: &str| {
         let value = value.replace(['\n', '\r', '|'], " ");
@@ -371,10 +373,17 @@ fn card(pack: &Pack, summary: &RunSummary, manifest: &Manifest) -> String {
     let pearson = pack.validation_pearson.map_or_else(|| "unknown".to_owned(), |r| format!("{r:.4}"));
     line("validation Pearson", &pearson);
     line("licence", pack.licence.as_deref().unwrap_or("not stated; ask the author before you pass it on"));
-    text += "\nThe validation part chose the settings, so its figure is rather too high; `knockout explore` shows that of the test part.\n\
+    let sets = if order == 3 { "triples" } else { "pairs" };
+    let genes = vec!["GENE"; order].join(" ");
+    // Writing to a string cannot fail.
+    write!(
+        text,
+        "\nThe validation part chose the settings, so its figure is rather too high; `knockout explore` shows that of the test part.\n\
              The dataset is inside with all its scores.\n\n\
-             \x20   knockout predict MODEL.knockout --pairs --not-measured --bottom 50 --out hits\n\
-             \x20   knockout explain MODEL.knockout GENE GENE\n\
-             \x20   knockout explore MODEL.knockout\n";
+             \x20   knockout predict MODEL.knockout --{sets} --not-measured --bottom 50 --out hits\n\
+             \x20   knockout explain MODEL.knockout {genes}\n\
+             \x20   knockout explore MODEL.knockout\n"
+    )
+    .ok();
     text
 }

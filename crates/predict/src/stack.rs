@@ -12,8 +12,8 @@ use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;
 use std::path::Path;
 
-/// Returns the predictions of the stack with its default options, solved for a split; `None` if the dataset has no networks or
-/// the split no validation part. The solution is cached in `folder`, complete or absent, under a name that depends on all its
+/// Returns the predictions of the stack with its default options, solved for a split; `None` if the split has no
+/// validation part. The solution is cached in `folder`, complete or absent, under a name that depends on all its
 /// input.
 pub fn stack_predictions(
     folder: &Path,

@@ -115,8 +115,7 @@ const GROUP_CERTAINTY: f64 = 0.0;
 
 impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
-    const SUMMARY: &'static str =
-        "ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part";
+    const SUMMARY: &'static str = "ridge of genes and query pairs, low rank, network kernel, profiles and trees, weighted on held-out records";
     const FAST: Option<&'static str> =
         Some(r#"model.parts=["low_rank","network_kernel","profile_neighbours","profile_kernel"]"#);
 
@@ -164,8 +163,9 @@ impl SolvedOptions for StackOptions {
         }
         let is_chosen = chosen.is_some();
         let mean = mean(&problem.train.scores);
-        let weights =
-            chosen.unwrap_or_else(|| parts.fit_weights(self, problem.val, mean, &new_folds, observer));
+        let weights = chosen.unwrap_or_else(|| {
+            parts.fit_weights(self, problem.val, mean, [&known_folds, &new_folds], observer)
+        });
         let [known, new] = [&weights.known, &weights.new].map(|weights| weights.parts[TRUNK] > 0.0);
         parts.trees = parts.trees.filter(|_| known || new);
         if let Some(trees) = &mut parts.trees {
@@ -435,7 +435,7 @@ impl StackParts {
         options: &StackOptions,
         val: &Records,
         mean: f64,
-        new_folds: &OutOfFold,
+        [known_folds, new_folds]: [&OutOfFold; 2],
         observer: &mut dyn SolveObserver,
     ) -> ChosenWeights {
         let mut predictions: [Vec<f64>; PARTS] = Default::default();
@@ -471,14 +471,21 @@ impl StackParts {
         };
         let trees = self.trees.is_some();
         let of_new = [true, false, kernel, false, false, trees];
+        let of_known = [true, low_rank, kernel, true, true, trees];
+        let is_in_folds = |folds: &OutOfFold| folds.trees.len() >= MIN_RECORDS;
         ChosenWeights {
             // Folds hold out many more new genes than the validation part has.
-            new: if new_folds.trees.len() >= MIN_RECORDS {
+            new: if is_in_folds(new_folds) {
                 folded_weights(new_folds, of_new, mean)
             } else {
                 fit(of_new, records(new))
             },
-            known: fit([true, low_rank, kernel, true, true, trees], records(known)),
+            // A gene-disjoint validation part has no set of known genes.
+            known: if known.len() < MIN_RECORDS && is_in_folds(known_folds) {
+                folded_weights(known_folds, of_known, mean)
+            } else {
+                fit(of_known, records(known))
+            },
         }
     }
 
@@ -528,9 +535,14 @@ fn folded_weights(folds: &OutOfFold, used: [bool; PARTS], mean: f64) -> PartWeig
     };
     let predictions: [Vec<f64>; PARTS] = std::array::from_fn(part);
     let scores: Vec<f64> = (0..folds.len()).map(|record| folds.score(record)).collect();
-    let group =
-        |(set, is_new): (&[u32], &[bool; 2])| if is_new[0] { set[0] as usize } else { set[1] as usize };
-    let groups = folds.sets.view().iter().zip(&folds.is_new).map(group).collect();
+    // As in `StackParts::groups`: records of one new gene are a group, and each of known genes is one of its own.
+    let most = folds.sets.view().iter().flatten().max().map_or(0, |&gene| gene as usize + 1);
+    let group = |(record, (set, is_new)): (usize, (&[u32], &[bool; 2]))| match is_new {
+        [true, _] => set[0] as usize,
+        [false, true] => set[1] as usize,
+        [false, false] => most + record,
+    };
+    let groups = folds.sets.view().iter().zip(&folds.is_new).enumerate().map(group).collect();
     let records: Vec<usize> = (0..folds.len()).collect();
     WeightProblem::new(&predictions, &scores, mean, &records, groups).validated(used, &records)
 }

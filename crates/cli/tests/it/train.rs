@@ -101,7 +101,7 @@ fn a_signal_saves_and_prints_the_command_that_resumes() {
     signal(child, "-TERM").fails(8, &["knockout train --resume run"]);
     // Nothing is predicted for the page of a run that was stopped: for a large model that takes minutes.
     let page = home.read("run/report.html");
-    assert!(page.contains("Stopped before its end") && page.contains("validation Pearson"));
+    assert!(page.contains("stopped before its end, after step ") && page.contains("validation Pearson"));
     assert!(!page.contains("Validation part, last state"));
     home.fails("train --resume run --max-time 0s -q", 8, &["--resume run"]);
 }
@@ -123,6 +123,26 @@ fn a_run_that_is_stopped_in_its_first_epoch_states_its_steps_and_their_time() {
     let run = &home.json("runs run --json")["runs"][0];
     assert_eq!(run["steps"], steps);
     assert!(run["cpu_seconds"].as_f64().unwrap() > 0.0, "{run}");
+}
+
+#[test]
+fn a_validation_inside_an_epoch_is_not_the_best() {
+    let home = Home::with_tiny();
+    // Seven steps are an epoch. The rate makes every step better than the one before.
+    let ran =
+        home.ok("train tiny --model dango --epochs 3 --batch 256 --max-steps 10 model.width=64 --out run");
+    let lines = home.metrics("run");
+    assert_eq!(lines.iter().map(|line| line["step"].as_u64().unwrap()).collect::<Vec<_>>(), [7, 10]);
+    let of_best = |document: &serde_json::Value| document["best_epoch"].clone();
+    let run = &home.json("runs run --json")["runs"][0];
+    assert_eq!((of_best(run), &run["best_pearson"]), (1.into(), &lines[0]["val"]["pearson"]));
+    ran.prints(&["(epoch 1, the best)"]);
+    // The state that is packed has its own figure.
+    for (state, line) in [("best-pearson", &lines[0]), ("last", &lines[1])] {
+        let pack =
+            home.json(&format!("-q pack run --data tiny --state {state} --out {state}.knockout --json"));
+        assert_eq!(pack["validation_pearson"], line["val"]["pearson"], "{pack}");
+    }
 }
 
 #[test]

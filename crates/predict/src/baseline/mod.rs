@@ -38,7 +38,7 @@ pub enum Baseline {
     LowRank,
     /// A Gaussian process over the cell's networks.
     NetworkKernel,
-    /// The three above it and profiles, weighted on the validation part.
+    /// The three above it, profiles and trees, weighted on held-out records.
     Stack,
 }
 

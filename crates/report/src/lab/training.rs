@@ -6,11 +6,11 @@ use crate::units::{count, counted, duration_of_seconds, figure, rate};
 use knockout_base::error::Result;
 use knockout_base::files::Folder;
 use knockout_data::cell::GeneSets;
-use knockout_data::screen::{CeilingBasis, Dataset, Manifest, Part, Regime, Split};
+use knockout_data::screen::{CeilingBasis, Dataset, Manifest, Part, Regime, Scheme, Split};
 use knockout_models::Model;
-use knockout_predict::ValidationPredictions;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::scorer::OpenRun;
+use knockout_predict::{TrainedGenes, ValidationPredictions};
 use knockout_solve::{Choice, TriedSetting};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
@@ -24,8 +24,9 @@ const FOOTNOTE: &str = "Metrics are over whole parts, never over a sample.";
 /// Document of `train`.
 #[derive(Debug, Clone, Serialize)]
 pub struct TrainingDocument<'a> {
-    /// Version of this document: 1.
-    pub schema: u32,
+    /// Version of this document: 1; in `last` where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<u32>,
     /// Folder of the run.
     pub run: &'a Path,
     /// Why training ended.
@@ -54,6 +55,8 @@ pub struct TrainingReport {
     choices: Vec<Choice>,
     tried: Vec<TriedSetting>,
     validation: Option<ValidationPredictions>,
+    /// Validation records of which the weights of a stack were chosen: with known genes and query pairs, and others.
+    validated: [usize; 2],
 }
 
 impl TrainingReport {
@@ -86,7 +89,15 @@ impl TrainingReport {
         predicted: Option<Vec<f64>>,
     ) -> Result<Self> {
         let manifest = &dataset.manifest;
+        let trained = TrainedGenes::of(&dataset.samples, dataset.cell.genes().len(), split);
+        // Pair-disjoint parts share no query pair.
+        let is_known = |row: &&u32| {
+            split.spec().scheme != Scheme::PairDisjoint
+                && trained.regime(dataset.samples.genes(**row as usize)) == Regime::Known
+        };
+        let known = split.rows(Part::Val).iter().filter(is_known).count();
         Ok(Self {
+            validated: [known, split.rows(Part::Val).len() - known],
             summary: RunSummary::read(folder)?,
             dataset: manifest.name.clone(),
             samples: dataset.samples.len(),
@@ -219,26 +230,31 @@ impl TrainingReport {
             ));
         }
         findings.extend(self.new_genes());
-        findings.extend(simple_answers(&self.choices));
-        findings.extend(self.end.filter(|end| *end != End::Solved).map(|end| {
+        findings.extend(simple_answers(&self.choices, self.validated));
+        findings.extend(self.end.as_ref().filter(|end| **end != End::Solved).map(|end| {
             let why = match end {
                 End::Solved => "",
                 End::Epochs => "all epochs done",
                 End::Steps => "all steps done",
                 End::Patience => "no better validation Pearson for as long as run.patience allows",
-                End::Stopped => {
-                    "Stopped before its end: predictions are compared with measurements when it has ended"
-                }
+                End::Stopped => "stopped before its end",
             };
+            let is_stopped = *end == End::Stopped;
+            let why = if is_stopped && self.parameters.is_some() {
+                format!("{why}, after step {}", count(self.summary.steps))
+            } else {
+                why.to_owned()
+            };
+            let validated = if is_stopped { "; last validated after " } else { ": " };
             match lines.last().filter(|_| self.parameters.is_some()) {
                 Some(line) => format!(
-                    "{why}: epoch {} step {}, train loss {:.4}{}",
+                    "{why}{validated}epoch {} step {}, train loss {:.4}{}",
                     line.epoch + 1,
-                    line.step,
+                    count(line.step),
                     line.train_loss,
                     loss_parts(line)
                 ),
-                None => why.to_owned(),
+                None => why,
             }
         }));
         findings
@@ -317,28 +333,46 @@ impl TrainingReport {
     }
 }
 
-/// Names the simple predictor that is the answer of a stack, where one is: of sets of known genes, and of others.
-fn simple_answers(choices: &[Choice]) -> Vec<String> {
-    let answer = |(prefix, sets): (&str, &str)| {
+/// Fewest records that weights of a stack are chosen on.
+const FEWEST_VALIDATED: usize = 100;
+
+/// Names the simple predictor that is the answer of a stack, where one is: of sets of known genes, and of others. `validated` are the
+/// validation records of both. Nothing is stated of sets that neither the validation part nor folds of the training part have.
+fn simple_answers(choices: &[Choice], validated: [usize; 2]) -> Vec<String> {
+    let [known, new] = validated;
+    // Where there are few, weights are chosen on all records.
+    let (has_known, has_new) = (known >= FEWEST_VALIDATED || new == 0, new >= FEWEST_VALIDATED || known == 0);
+    let has_folds = choices.iter().any(|choice| choice.name == "stack.trees.known");
+    let (validation, folds) = (Some("the validation part"), Some("folds of the training part"));
+    let of_known = if has_known { validation } else { folds.filter(|_| has_folds) };
+    let of_new = if has_folds { folds } else { validation.filter(|_| has_new) };
+    let answer = |(prefix, sets, source): (&str, &str, Option<&str>)| {
         let weight = |choice: &Choice| Some((choice.name.strip_prefix(prefix)?.to_owned(), choice.value));
         let weights = choices.iter().filter_map(weight).filter(|(name, _)| name != "intercept");
         let weights: Vec<(String, f64)> = weights.collect();
         let used: Vec<&str> =
             weights.iter().filter(|(_, weight)| *weight > 0.0).map(|(name, _)| &name[..]).collect();
-        match used[..] {
+        match (source, &used[..]) {
             _ if weights.is_empty() => None,
-            [] => Some(format!(
-                "{sets}: no signal found; nothing predicts the validation part better than the mean training score"
+            (Some(source), []) => Some(format!(
+                "{sets}: no signal found; nothing predicts {source} better than the mean training score"
             )),
-            ["additive"] => {
-                Some(format!("{sets}: the additive ridge is the answer; no other part validates better"))
-            }
+            (Some(source), ["additive"]) => Some(format!(
+                "{sets}: the additive ridge is the answer; no other part predicts {source} better"
+            )),
+            (None, _) if sets == KNOWN => Some(format!(
+                "{sets}: not validated, as no {FEWEST_VALIDATED} validation records have them; a random split measures them"
+            )),
             _ => None,
         }
     };
-    let kinds = [("stack.weight.", "known genes"), ("stack.new_weight.", "new genes or query pairs")];
+    let kinds =
+        [("stack.weight.", KNOWN, of_known), ("stack.new_weight.", "new genes or query pairs", of_new)];
     kinds.into_iter().filter_map(answer).collect()
 }
+
+/// Sets that training has seen all genes of.
+const KNOWN: &str = "known genes";
 
 /// Returns how well repeated measurements agree, where the screen has some.
 fn repeats_fact(manifest: &Manifest) -> Option<Fact> {
@@ -403,4 +437,37 @@ pub fn loss_parts(line: &MetricsLine) -> String {
     let parts: Vec<String> =
         line.loss_parts.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
     format!(" ({})", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_named_only_for_sets_that_were_validated() {
+        let ridge = |prefix: &str| {
+            [("additive", 1.0), ("low_rank", 0.0), ("intercept", 0.1)]
+                .map(|(name, weight)| Choice { name: format!("{prefix}.{name}"), value: weight })
+        };
+        let choices = [ridge("stack.weight"), ridge("stack.new_weight")].concat();
+        let answers =
+            |trees: &[Choice], validated| simple_answers(&[&choices[..], trees].concat(), validated);
+        let of_known = "known genes: the additive ridge is the answer; no other part predicts the validation part better";
+        // A random split validates known genes alone.
+        assert_eq!(answers(&[], [500, 3]), [of_known]);
+        // A gene-disjoint one validates new genes alone.
+        let found = answers(&[], [0, 500]);
+        assert!(found[0].starts_with("known genes: not validated"), "{found:?}");
+        assert!(found[1].starts_with("new genes or query pairs: the additive ridge"), "{found:?}");
+        // Trees are grown on folds of both.
+        let found = answers(&[Choice { name: "stack.trees.known".to_owned(), value: 0.0 }], [0, 500]);
+        assert!(
+            found.iter().all(|answer| answer.ends_with("predicts folds of the training part better")),
+            "{found:?}"
+        );
+        // Too few of both kinds: of each, weights come from all.
+        assert_eq!(answers(&[], [3, 3]).len(), 1);
+        // Few, but all of one kind.
+        assert_eq!(answers(&[], [60, 0]), [of_known]);
+    }
 }

@@ -44,7 +44,7 @@ pub struct RunSummary {
     pub dataset: String,
     /// Content hash of the dataset.
     pub data_hash: String,
-    /// How its samples are divided: scheme, seed, and fold or file where there is one.
+    /// How its samples are divided: scheme, seed, and what differs from the defaults.
     pub split: String,
     /// Seed of the weights.
     pub seed: u64,
@@ -150,13 +150,20 @@ impl RunSummary {
         let number = |key: &str| settings.get(key).and_then(|value| value.parse::<i64>().ok());
         let dataset = manifest.conditions.get(DATASET_FOLDER).map(Path::new);
         let mut split = format!("{} seed {}", text("split.scheme"), text("split.seed"));
-        for key in ["fold", "file"] {
+        for (key, usual) in [
+            ("fold", ""),
+            ("file", ""),
+            ("subset", "0"),
+            ("train_subset", "0"),
+            ("val", "0.1"),
+            ("test", "0.1"),
+        ] {
             let value = text(&format!("split.{key}"));
-            if !value.is_empty() {
+            if !value.is_empty() && value != usual {
                 split = format!("{split} {key} {value}");
             }
         }
-        let best = lines
+        let best = whole_epochs(&lines)
             .iter()
             .filter_map(|line| Some((line.val.pearson?, line.epoch + 1)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
@@ -201,7 +208,7 @@ impl RunSummary {
             steps: saved.map(|(step, _)| step).or(last.map(|line| line.step)).unwrap_or(0),
             best_pearson: best.map(|best| best.0),
             best_epoch: best.map(|best| best.1),
-            best_mse: lines.iter().filter_map(|line| line.val.mse).min_by(f64::total_cmp),
+            best_mse: whole_epochs(&lines).iter().filter_map(|line| line.val.mse).min_by(f64::total_cmp),
             cpu_seconds: sum(|times| times.cpu_seconds, |spent| spent.cpu_seconds),
             wall_seconds: sum(
                 |times| times.train_seconds + times.validation_seconds,
@@ -245,6 +252,16 @@ impl RunSummary {
 fn has_state(folder: &Path) -> bool {
     let last = Checkpoints::of_run(folder).paths(Slot::Last);
     last.is_ok_and(|paths| !paths.is_empty()) || Folder::at(folder).has(SOLVING)
+}
+
+/// Returns the lines of whole epochs. A limit of steps inside an epoch adds a line, whose state is never kept as the best.
+fn whole_epochs(lines: &[MetricsLine]) -> &[MetricsLine] {
+    match lines {
+        [first, .., last] if last.step < first.step * (u64::from(last.epoch) + 1) => {
+            &lines[..lines.len() - 1]
+        }
+        _ => lines,
+    }
 }
 
 /// Returns the step of the newest checkpoint of a network, and the time spent on its unfinished epoch.

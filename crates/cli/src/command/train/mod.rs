@@ -417,7 +417,8 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     report.write()?;
     let last = last.as_ref().or(lines.last());
     let choices = run.choices().iter().map(|choice| (&choice.name[..], choice.value)).collect();
-    let trained = TrainingDocument { schema: 1, run: &folder, ended: end.name(), choices, last };
+    let schema = last.is_none().then_some(1);
+    let trained = TrainingDocument { schema, run: &folder, ended: end.name(), choices, last };
     ui.page(|| report.page(), &trained)?;
     if ui.says_details() && !run.choices().is_empty() {
         ui.detail(&report.choices_table().to_text());
