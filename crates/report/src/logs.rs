@@ -100,6 +100,11 @@ fn bars(out: &mut String, rows: &[LogRow]) {
         ]);
     }
     out.push_str(&table.to_text());
+    // Programs without a bar have their own notes.
+    if rows.iter().all(|row| matches!(row.figures.kind, FiguresKind::TimePerStep)) {
+        out.push('\n');
+        return;
+    }
     out.push_str(
         "\n  rate: steps by the bar's own clock, without the first tenth and without time in which no step was made;\n  \
          low and high: the slowest and the fastest stretch, with what the clock's rounding leaves open\n\n",

@@ -25,7 +25,13 @@ pub(super) fn page(explorer: &Explorer) -> Page {
     });
     if !catalog.sources().is_empty() {
         let table = Table::new(columns).with_rows(rows).limited(SHOWN, SHOWN);
-        page.sections.push(Section::new("sources", "Runs and datasets, the best run first").with(table));
+        page.sections.push(
+            Section::new(
+                "sources",
+                "Runs and datasets, by validation Pearson, which compares runs of one dataset and split only",
+            )
+            .with(table),
+        );
     }
     if !catalog.traces.is_empty() {
         page.sections.push(super::traces::section(explorer));

@@ -4,6 +4,7 @@ use super::accuracy::{BarScale, bounds, correlation, dash, interval, unsealed_se
 use crate::page::{Chart, Column, Page, Plot, Scale, Section, Series, Table, TableCell, colour};
 use crate::units::{count, counted};
 use knockout_bench::trials::benchmark::{Leaderboard, LeaderboardRow};
+use knockout_predict::baseline::Baseline;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -50,12 +51,24 @@ pub fn benchmark_page(document: &BenchmarkDocument<'_>) -> Page {
     }
 }
 
-/// Names the best model of a board.
+/// Names the model of a board with the highest correlation, and those that the comparison with the stack leaves beside it.
 fn leader(board: &Leaderboard) -> Option<String> {
     let best = board.rows.first()?;
     let interval = interval(best.low, best.high);
+    let stack = Baseline::Stack.name();
+    let beside: Vec<&str> = if best.name == stack {
+        let is_beside =
+            |row: &&LeaderboardRow| row.against_stack.as_ref().is_some_and(|found| found.worse == 0);
+        board.rows.iter().filter(is_beside).map(|row| &row.name[..]).collect()
+    } else {
+        best.against_stack.iter().filter(|found| found.better == 0).map(|_| stack).collect()
+    };
+    let beside = match &beside[..] {
+        [] => String::new(),
+        names => format!("; not significantly below it: {}", names.join(", ")),
+    };
     Some(format!(
-        "{}, {} split: {} is best with Pearson {} {interval}",
+        "{}, {} split: {} has the highest Pearson, {} {interval}{beside}",
         board.dataset,
         board.split,
         best.name,
@@ -119,7 +132,7 @@ fn cells(row: &LeaderboardRow, board: &Leaderboard, scale: &BarScale) -> [TableC
         against.map_or_else(dash, |found| format!("{:+.4}", found.difference)).into(),
         against.map_or_else(dash, |found| format!("[{:+.4}, {:+.4}]", found.low, found.high)).into(),
         against
-            .map_or_else(dash, |found| format!("{}/{} of {}", found.better, found.worse, row.splits.len()))
+            .map_or_else(dash, |found| format!("{}/{} of {}", found.better, found.worse, found.compared))
             .into(),
         seconds(row.cpu_seconds).into(),
     ]

@@ -233,6 +233,11 @@ pub(super) fn heading(
     unseen: Option<Unseen>,
 ) -> Vec<String> {
     let samples = rows.first().map_or(0, |row| row.metrics.count);
+    let caution = match part {
+        "train" => Some("models are fitted to the train part, so its figures are not accuracies"),
+        "val" => Some("settings and checkpoints are chosen on the val part, so its figures are too high"),
+        _ => None,
+    };
     let part =
         format!("{part} part of the {split} split (seed {split_seed}): {}", counted(samples, "sample"));
     let unseen = unseen.map(|unseen| match unseen.genes {
@@ -244,7 +249,7 @@ pub(super) fn heading(
             count(unseen.records)
         ),
     });
-    [part].into_iter().chain(unseen).collect()
+    [part].into_iter().chain(unseen).chain(caution.map(str::to_owned)).collect()
 }
 
 /// Describes the defect of a model.
@@ -258,7 +263,7 @@ fn warning_sentence(Warning { name, defect, mse }: &Warning) -> String {
         }
     };
     let (difference, low, high) = (mse.difference, mse.low, mse.high);
-    format!("{name}: {sentence} (MSE {difference:+.4} [{low:+.4}, {high:+.4}])")
+    format!("{name}: {sentence} (MSE minus that of the mean: {difference:+.4} [{low:+.4}, {high:+.4}])")
 }
 
 /// Compares the first model, or the ensemble of the models, with the others.

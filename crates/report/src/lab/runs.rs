@@ -93,11 +93,14 @@ fn groups(runs: &[RunSummary]) -> Vec<Vec<&RunSummary>> {
 
 /// Names the best run of a group, with the group where there are several.
 fn best_of(dir: &Path, group: &[&RunSummary], is_one_of_several: bool) -> Option<String> {
-    // Of equal runs the first.
-    let known = group.iter().rev().filter_map(|run| Some((run, run.best_pearson?)));
-    let (best, pearson) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let of = if is_one_of_several { format!("{}, {}: ", best.dataset, best.split) } else { String::new() };
-    Some(format!("{of}{} is best in validation (Pearson {pearson:.4})", short_name(dir, best)))
+    let known = || group.iter().filter_map(|run| Some((run, run.best_pearson?)));
+    let pearson = known().map(|(_, pearson)| pearson).max_by(f64::total_cmp)?;
+    let best = known().filter(|(_, of_run)| of_run.to_bits() == pearson.to_bits());
+    let names: Vec<String> = best.map(|(run, _)| short_name(dir, run)).collect();
+    let of = group.first().filter(|_| is_one_of_several);
+    let of = of.map_or_else(String::new, |run| format!("{}, {}: ", run.dataset, run.split));
+    let are = if names.len() == 1 { "is" } else { "are" };
+    Some(format!("{of}{} {are} best in validation (Pearson {pearson:.4})", names.join(" and ")))
 }
 
 /// Returns the table of runs, each under the name that `name` returns.
@@ -313,8 +316,10 @@ fn settings_section(compared: &TrainedComparison, name_a: &str, name_b: &str) ->
     let (shared, own): (Vec<_>, Vec<_>) =
         compared.settings.iter().partition(|setting| setting.a != NO_SETTING && setting.b != NO_SETTING);
     let columns = [Column::text("setting"), Column::text(name_a), Column::text(name_b)];
-    let rows =
-        shared.iter().map(|setting| [setting.key.clone(), shortened(&setting.a), shortened(&setting.b)]);
+    let rows = shared.iter().map(|setting| {
+        let [a, b] = shortened([&setting.a, &setting.b]);
+        [setting.key.clone(), a, b]
+    });
     let section = if shared.is_empty() { section } else { section.with(Table::new(columns).with_rows(rows)) };
     // Different models have different settings: a table of dashes would be longer than their number.
     let in_a = own.iter().filter(|setting| setting.a != NO_SETTING).count();
@@ -324,11 +329,38 @@ fn settings_section(compared: &TrainedComparison, name_a: &str, name_b: &str) ->
         .fold(section, Section::with)
 }
 
-/// Cuts a value to the width of a column.
-fn shortened(value: &str) -> String {
+/// Cuts two values to the width of a column, around their first difference.
+fn shortened(values: [&str; 2]) -> [String; 2] {
     const WIDTH: usize = 40;
-    if value.chars().count() <= WIDTH {
-        return value.to_owned();
+    let [a, b] = values.map(|value| value.chars().collect::<Vec<char>>());
+    let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let longest = a.len().max(b.len());
+    let from = if longest <= WIDTH { 0 } else { common.saturating_sub(WIDTH / 4).min(longest - WIDTH) };
+    [a, b].map(|value| {
+        let shown = &value[from.min(value.len())..(from + WIDTH).min(value.len())];
+        let before = (from > 0).then_some('…');
+        let after = (from + shown.len() < value.len()).then_some('…');
+        before.into_iter().chain(shown.iter().copied()).chain(after).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_around_their_first_difference() {
+        let [a, b] = [
+            "[\"low_rank\", \"network_kernel\", \"profiles\", \"trees\"]",
+            "[\"low_rank\", \"network_kernel\", \"profiles\"]",
+        ];
+        let [shown_a, shown_b] = shortened([a, b]);
+        assert_ne!(shown_a, shown_b);
+        assert!(
+            shown_a.starts_with('…') && shown_a.contains("trees") && shown_a.chars().count() <= 42,
+            "{shown_a}"
+        );
+        assert_eq!(shortened(["1", "0.5"]), ["1", "0.5"]);
+        assert_eq!(shortened([a, a])[0].chars().count(), 41);
     }
-    value.chars().take(WIDTH - 1).chain(['…']).collect()
 }

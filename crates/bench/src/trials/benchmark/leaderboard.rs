@@ -86,6 +86,8 @@ pub struct Against {
     pub better: usize,
     /// Splits in which it lies below 0.
     pub worse: usize,
+    /// Splits in which both are defined.
+    pub compared: usize,
 }
 
 impl Leaderboard {
@@ -202,6 +204,7 @@ fn against_stack(
         high,
         better: differences.iter().filter(|found| found.low > 0.0).count(),
         worse: differences.iter().filter(|found| found.high < 0.0).count(),
+        compared: differences.len(),
     }))
 }
 
