@@ -176,9 +176,11 @@ fn refuse_unknown(origin: &str, unknown: BTreeSet<String>, genes: &GeneTable) ->
     if count > SHOWN {
         names.push(format!("… and {} more", count - SHOWN));
     }
-    let (are, names) =
-        (if count == 1 { "one name is" } else { &format!("{count} names are") }, names.join(", "));
-    Err(Error::request(format!("{origin}: {are} not a gene of the dataset: {names}")))
+    let (are, names) = (
+        if count == 1 { "one name is not a gene" } else { &format!("{count} names are not genes") },
+        names.join(", "),
+    );
+    Err(Error::request(format!("{origin}: {are} of the dataset: {names}")))
 }
 
 fn empty_list(path: &Path) -> Error {
@@ -321,7 +323,7 @@ mod tests {
             assert_eq!(sets(&format!("{header}\nYB,YA\n")), expected, "{header}");
         }
         assert_eq!(sets("Query,Query allele,Array,score\nYB,ya-1,YA,-1\n"), expected);
-        assert!(sets("Quarry,Aray\nYB,YA\n").unwrap_err().contains("2 names are not a gene"), "not a header");
+        assert!(sets("Quarry,Aray\nYB,YA\n").unwrap_err().contains("2 names are not genes"), "not a header");
     }
 
     #[test]
@@ -348,7 +350,7 @@ mod tests {
         assert!(
             sets("YA\tYX\nYQ\tYB\n")
                 .unwrap_err()
-                .contains("2 names are not a gene of the dataset: YQ (did you mean YA, ")
+                .contains("2 names are not genes of the dataset: YQ (did you mean YA, ")
         );
         assert!(
             sets("YA\tYB\nYA\tAAA1\n")

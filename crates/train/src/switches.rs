@@ -118,7 +118,7 @@ impl SwitchRules<'_> {
         self.key("string_channels")?;
         let channels = self.networks()?.iter().filter(|(_, name)| string_lambda(name).is_some()).count();
         if channels < 2 {
-            return Err(format!("the configuration has {channels} STRING channels"));
+            return Err(format!("merging takes two STRING channels, and the configuration has {channels}"));
         }
         Ok(vec!["model.string_channels=merged".to_owned()])
     }

@@ -12,7 +12,7 @@ use knockout_bench::trials::Stop;
 use knockout_bench::trials::sweep::{self, Axis, SweepOutcome, SweepProgress, SweepRequest};
 use knockout_models::ModelEntry;
 use knockout_report::lab::{SweepDocument, sweep_page};
-use knockout_report::units::{count, duration_of_seconds as time, figure};
+use knockout_report::units::{counted, duration_of_seconds as time, figure};
 use knockout_train::run::dataset_word;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,9 +89,9 @@ fn search(request: &SweepRequest, stop: &Stop, ui: &Ui) -> Result<SweepOutcome> 
     let outcome = sweep::run(request, stop, &mut |progress| match progress {
         SweepProgress::Rung { number, of, rung } => {
             let until = time(rung.cpu_seconds);
-            let settings = count(rung.settings);
+            let settings = counted(rung.settings, "setting");
             bar.suspend(|| {
-                ui.note(&format!("rung {number}/{of}: {settings} settings, each up to {until} of CPU time"));
+                ui.note(&format!("rung {number}/{of}: {settings}, each up to {until} of CPU time"));
             });
         }
         SweepProgress::Run(report) => {
@@ -101,7 +101,8 @@ fn search(request: &SweepRequest, stop: &Stop, ui: &Ui) -> Result<SweepOutcome> 
             if let Some(line) = report.line.filter(|_| last.elapsed() > LINE_EVERY) {
                 last = Instant::now();
                 let (pearson, used) = (figure(line.val.pearson), time(report.cpu_seconds));
-                let what = report.what;
+                // Of a sweep without axes, the one setting has no name.
+                let what = if report.what.is_empty() { "the defaults" } else { report.what };
                 bar.suspend(|| {
                     ui.note(&format!(
                         "{what}: {used} CPU, epoch {}, validation Pearson {pearson}",

@@ -463,7 +463,7 @@ fn features_of_a_table_and_an_array_are_imported() {
     let shown = &home.json("--json data show rich")["features"];
     assert_eq!((&shown["columns"], &shown["genes"]), (&5.into(), &GENES.into()));
     assert_eq!(shown["first"].as_array().unwrap().len(), 5);
-    home.ok("data show rich").prints(&["5 of 24 genes: fitness, length, esm0, esm1, esm2"]);
+    home.ok("data show rich").prints(&["5 columns for 24 genes: fitness, length, esm0, esm1, esm2"]);
     home.ok("data verify rich");
 }
 

@@ -50,7 +50,7 @@ pub(super) fn section(explorer: &Explorer) -> Section {
             });
             table.row([
                 TableCell::from(explorer.catalog.label(file)).linked(address("trace", &[("file", &number)])),
-                TableCell::number(format!("{:.1} MB", bytes as f64 / 1e6), bytes as f64),
+                TableCell::number(knockout_report::units::bytes(bytes), bytes as f64),
                 together.unwrap_or_default(),
             ]);
         }

@@ -78,8 +78,8 @@ fn facts(summary: &DatasetSummary) -> Vec<Fact> {
     if let Some(features) = &summary.features {
         let more = if features.columns > features.first.len() { ", …" } else { "" };
         let value = format!(
-            "{} of {}: {}{more}",
-            count(features.columns),
+            "{} for {}: {}{more}",
+            counted(features.columns, "column"),
             counted(features.genes, "gene"),
             features.first.join(", ")
         );

@@ -67,7 +67,7 @@ fn name_remarks(file: &str, kinds: &NameKinds) -> Vec<String> {
     if !kinds.allele_like.is_empty() {
         let examples: Vec<&str> = kinds.allele_like.iter().take(3).map(String::as_str).collect();
         lines.push(format!(
-            "warning: {file}: {} have the form of an allele (e.g. {}) and are taken as genes; --genes sgd:SGD_features.tab \
+            "warning: {file}: taken as genes: {} in the form of an allele (e.g. {}); --genes sgd:SGD_features.tab \
              assigns alleles to their genes",
             counted(kinds.allele_like.len(), "name"),
             examples.join(", ")

@@ -2,7 +2,7 @@
 
 use super::accuracy::{dash, unsealed_sentence};
 use crate::page::{Chart, Column, Page, Plot, Section, Series, Table};
-use crate::units::{count, duration_of_seconds as time, figure};
+use crate::units::{counted, duration_of_seconds as time, figure};
 use knockout_bench::trials::sweep::{Candidate, Sweep, SweepOutcome};
 use knockout_train::run::{MetricsLine, dataset_word};
 use serde::Serialize;
@@ -30,8 +30,8 @@ pub fn sweep_page(outcome: &SweepOutcome, dataset: &Path, out: &Path) -> Page {
     let sweep = &outcome.sweep;
     let rungs = sweep.rungs.iter().zip(1..).map(|(rung, number)| {
         format!(
-            "rung {number}: {} settings, each up to {} of CPU time",
-            rung.settings,
+            "rung {number}: {}, each up to {} of CPU time",
+            counted(rung.settings, "setting"),
             time(rung.cpu_seconds)
         )
     });
@@ -39,8 +39,8 @@ pub fn sweep_page(outcome: &SweepOutcome, dataset: &Path, out: &Path) -> Page {
     Page {
         title: format!("Sweep of {}", sweep.model),
         subtitle: format!(
-            "{} settings on {}, {} of CPU time; chosen on the validation part alone",
-            count(sweep.candidates.len()),
+            "{} on {}, {} of CPU time; chosen on the validation part alone",
+            counted(sweep.candidates.len(), "setting"),
             dataset_word(dataset),
             time(sweep.budget_seconds)
         ),
@@ -66,19 +66,21 @@ fn chosen(sweep: &Sweep) -> Option<String> {
 
 fn next(sweep: &Sweep, dataset: &Path, out: &Path) -> Vec<String> {
     let Some(candidate) = sweep.chosen.map(|chosen| &sweep.candidates[chosen]) else { return Vec::new() };
-    vec![
-        format!(
-            "`knockout evaluate {}` (report.html is in {})",
-            out.join(&candidate.run).display(),
-            out.display()
-        ),
+    let is_finished = candidate.trials.last().is_some_and(|trial| trial.is_finished);
+    let to_its_end = (!is_finished).then(|| {
         format!(
             "`knockout train {} --model {} {}` trains the chosen setting to its end",
             dataset.display(),
             sweep.model,
             candidate.keys.join(" ")
-        ),
-    ]
+        )
+    });
+    let evaluate = format!(
+        "`knockout evaluate {}` (report.html is in {})",
+        out.join(&candidate.run).display(),
+        out.display()
+    );
+    [evaluate].into_iter().chain(to_its_end).collect()
 }
 
 fn chart(outcome: &SweepOutcome) -> Chart {

@@ -42,6 +42,9 @@ fn not_a_run(folder: &Path, missing: &str) -> Error {
         "it is a file, not a run directory; packed models are for predict, explain and explore".to_owned()
     } else if folder.join("dataset.toml").is_file() {
         "it is a dataset, not a run directory; train a model on it and name its run".to_owned()
+    } else if !folder.exists() {
+        "it is not a run directory: there is no such folder; `knockout runs` lists the runs below a folder"
+            .to_owned()
     } else {
         format!("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")
     };
@@ -328,9 +331,12 @@ mod tests {
     #[test]
     fn another_folder_is_not_a_run() {
         let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path().to_owned(), folder.path().join("nowhere")] {
-            let error = RunFolder::open(&path).unwrap_err();
-            assert!(chain(&error).contains("there is no manifest.json"), "{error:?}");
+        let nowhere = folder.path().join("nowhere");
+        for (path, words) in
+            [(folder.path(), "there is no manifest.json"), (&nowhere, "there is no such folder")]
+        {
+            let error = RunFolder::open(path).unwrap_err();
+            assert!(chain(&error).contains(words), "{error:?}");
         }
         fs::write(folder.path().join("manifest.json"), "{\"schema\":").unwrap();
         let error = RunFolder::open(folder.path()).unwrap_err();

@@ -9,7 +9,7 @@ use knockout_analyze::export::{DeviceRow, SpanRow, Tables};
 use knockout_analyze::{CollectiveRow, Collector, Options};
 use knockout_base::files::{Folder, StagedFolder};
 use knockout_data::table::Columns;
-use knockout_report::units::count;
+use knockout_report::units::counted;
 use knockout_trace::{ArgSet, ReadOutcome, Sink, TraceEvent, field_range};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -76,7 +76,8 @@ pub(crate) fn run(args: &ExportArgs, ui: &Ui) -> Result<()> {
     let summary = Summary { schema: 1, output: args.out.display().to_string(), files: files.len(), rows };
     ui.result(
         || {
-            let rows = |(table, rows): (&&str, &u64)| format!("{} {table}", count(*rows));
+            let rows =
+                |(table, rows): (&&str, &u64)| counted(*rows, table.strip_suffix('s').unwrap_or(table));
             let rows: Vec<String> = summary.rows.iter().map(rows).collect();
             format!("{}: {}\n", summary.output, rows.join(", "))
         },
