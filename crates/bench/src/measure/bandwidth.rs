@@ -1,9 +1,9 @@
 //! Rate at which memory can be read, and the check of a hardware event that counts reads.
 
-use crate::measure::memory;
 use crate::measure::perf::{BYTES_PER_READ_SAMPLE, ReadEvents};
 use knockout_analyze::profile::{KnownReads, NotCounted, ReadCounter};
 use knockout_base::error::Result;
+use knockout_base::memory;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
@@ -94,7 +94,7 @@ pub(crate) fn check(
 /// Returns the size of a block that no cache holds, unless memory is short.
 fn streamed_bytes(caches: Caches) -> u64 {
     let wanted = LEAST_STREAMED.max(TIMES_LAST_CACHE * caches.all_last);
-    memory::free_bytes().map_or(wanted, |free| wanted.min(free / 4))
+    memory::available_bytes().map_or(wanted, |free| wanted.min(free / 4))
 }
 
 /// Returns the sizes of the first core's caches; usual sizes where Linux does not state them.

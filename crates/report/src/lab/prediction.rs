@@ -370,7 +370,9 @@ fn unknown_notes(document: &PredictionDocument) -> Vec<String> {
     let hits = || document.top.iter().chain(&document.bottom);
     let sets: Vec<_> = hits().map(|hit| (hit.essential.as_deref(), hit.linkage)).collect();
     let unknown = unknown_sentences(&sets);
-    let cut_offs = document.cut_offs.map(|CutOffs { negative, positive }| {
+    let is_estimated = hits().any(|hit| hit.false_share.is_some());
+    let cut_offs = document.cut_offs.filter(|_| is_estimated);
+    let cut_offs = cut_offs.map(|CutOffs { negative, positive }| {
         format!(
             "false: the expected share of hits up to this one whose score would not be below {negative} or above {positive}, with its \
              95 % interval; estimated from the test part; \u{2013}: the set is measured, or the test part has fewer than {FEWEST_OF_KIND} samples of the regime, of linked \

@@ -155,7 +155,7 @@ pub(super) fn accuracy_sentence(accuracy: &RegimeAccuracy) -> String {
         }
         AccuracySource::Unknown => {
             let advice = match regime {
-                Regime::Known => "`knockout evaluate` of the run measures it",
+                Regime::Known => "`knockout evaluate` measures it for a single run",
                 Regime::OneNew | Regime::SeveralNew => "train on a split that has it (--split gene-disjoint)",
             };
             return format!("{}: unknown; {advice}", regime.title());

@@ -3,10 +3,10 @@
 use super::ExperimentRequest;
 use super::turn::{Turn, keep_steps, schedule};
 use crate::measure::conditions::{Recording, Subject};
-use crate::measure::memory;
 use crate::measure::ranks::{create_folders, of_all_ranks, of_first};
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_base::error::Result;
+use knockout_base::memory;
 use knockout_data::batch::ProcessorKind;
 use knockout_ranks::Ranks;
 use knockout_trace::Recorder;
@@ -149,7 +149,8 @@ impl ExperimentCells {
             let flow =
                 Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ControlFlow::Continue(()))?;
             debug_assert!(flow.is_continue(), "nothing breaks off");
-            let free_bytes = memory::free_bytes().unwrap_or(u64::MAX) / self.ranks.on_this_host() as u64;
+            // Ranks of one machine share what is left of it, its control groups included.
+            let free_bytes = memory::available_bytes().unwrap_or(u64::MAX) / self.ranks.on_this_host() as u64;
             let [buffer_bytes, free_bytes] = of_first([fit.buffer_bytes(), free_bytes], &self.ranks)?;
             out.push(BuiltModel { buffer_bytes, free_bytes, couples_samples: fit.couples_samples() });
         }
