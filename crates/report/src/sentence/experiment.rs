@@ -129,9 +129,14 @@ pub(crate) fn insight(insight: &ExperimentFinding) -> String {
                 )
             }
         }
-        ExperimentFinding::BestSwitch { model, tried, switch, gain } => format!(
-            "of {tried} switches tried on {model}, {switch:?} gains most: {} times as fast per sample",
+        ExperimentFinding::BestSwitch { model, tried: 1, switch, gain } => format!(
+            "{switch:?}, the one switch tried on {model}, makes it {} times as fast per sample",
             estimate(gain, two)
+        ),
+        ExperimentFinding::BestSwitch { model, tried, switch, gain } => format!(
+            "of {tried} switches tried on {model}, {switch:?} gains most: {} times as fast per sample; of {tried} without any effect, about {:.1} would be marked faster by chance",
+            estimate(gain, two),
+            *tried as f64 * BEYOND_BOUND
         ),
     }
 }
@@ -175,6 +180,9 @@ pub(crate) fn next_step(step: &NextStep) -> String {
         ),
     }
 }
+
+/// Share of estimates whose bound lies beyond the true median on one side (see [`knockout_base::stats::Estimate`]).
+const BEYOND_BOUND: f64 = 0.03;
 
 /// Returns the question, the measured figure and the criterion.
 pub(crate) fn decision_texts(decision: &Answer) -> [String; 3] {
