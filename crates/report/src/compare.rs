@@ -61,7 +61,7 @@ pub(crate) fn trace_headline(comparison: &TraceComparison) -> String {
 pub(crate) fn step_headline(comparison: &TraceComparison) -> String {
     if let Some(ranks) = comparison.unlike_ranks() {
         return format!(
-            "Not comparable: a has {} and b {}, and times are sums over ranks.",
+            "Not comparable: a has {} and b {}, so that a step does other work.",
             ranks_of(&ranks.a),
             ranks_of(&ranks.b)
         );

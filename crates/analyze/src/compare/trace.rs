@@ -233,7 +233,7 @@ impl TraceComparison {
         self.differences.iter().filter(|difference| is_decisive(difference))
     }
 
-    /// Returns the numbers of ranks, where they differ: times are sums over ranks, so a ratio would mislead.
+    /// Returns the numbers of ranks, where they differ: a step then does other work, so a ratio would mislead.
     pub fn unlike_ranks(&self) -> Option<&DifferingCondition> {
         self.differences.iter().find(|difference| difference.what == RANKS)
     }
@@ -375,8 +375,9 @@ impl OperationTimes<'_> {
     }
 }
 
-/// Self time of each operation by step, over all ranks; or as one number for whole traces.
+/// Self time of each operation by step, the mean over ranks; or as one number for whole traces.
 fn times(analysis: &Analysis, unit: TimeUnit) -> OperationTimes<'_> {
+    let ranks = analysis.ranks.len().max(1) as f64;
     let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
     if unit == TimeUnit::Trace || !analysis.ranks.iter().all(by_step) {
         let steps = match unit {
@@ -386,7 +387,7 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> OperationTimes<'_> {
         let mut by_name: BTreeMap<Cow<'_, str>, BTreeMap<u32, f64>> = BTreeMap::new();
         for op in &analysis.operations {
             let sums = by_name.entry(without_addresses(&op.name)).or_default();
-            *sums.entry(0).or_default() += op.self_us / steps;
+            *sums.entry(0).or_default() += op.self_us / steps / ranks;
         }
         return OperationTimes { by_name, steps: 1 };
     }
@@ -397,7 +398,7 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> OperationTimes<'_> {
         for (name, values) in &rank.first_step.by_step {
             let sums = by_name.entry(without_addresses(name)).or_default();
             for &(step, value) in values {
-                *sums.entry(step).or_default() += value;
+                *sums.entry(step).or_default() += value / ranks;
             }
         }
     }

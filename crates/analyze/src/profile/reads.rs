@@ -1,7 +1,6 @@
 //! Reads from memory by phase: samples of a hardware event that was checked against reads of a known size.
 
 use super::functions::{FunctionSamples, SpanFunctions};
-use super::run::PhaseRow;
 use knockout_base::stats::share;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +9,7 @@ const STREAMED: std::ops::RangeInclusive<f64> = 0.7..=1.4;
 /// Of bytes that the caches hold, it counts at most this share.
 const MOST_CACHED: f64 = 0.2;
 
-/// What is known of reads from memory.
+/// Reads from memory, or the reason why they are not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryReads {
@@ -123,19 +122,19 @@ pub struct PhaseReads {
 }
 
 impl CountedReads {
-    /// Returns the reads of the phases of so many steps, given the samples of the event.
+    /// Returns the reads of the phases of so many steps, given the samples of the event and the seconds that a phase takes per step.
     pub(super) fn of(
         counter: ReadCounter,
         samples: &FunctionSamples,
-        phases: &[PhaseRow],
+        wall_s: impl Fn(&str) -> Option<f64>,
         steps: u64,
     ) -> Self {
         let row = |found: &SpanFunctions| {
-            let phase = phases.iter().find(|phase| phase.name == found.name)?;
+            let wall_s = wall_s(&found.name)?;
             // By the scale of the peak: the event counts a known share of the bytes.
             let bytes =
                 share((found.samples * counter.bytes_per_sample) as f64, counter.counted * steps as f64);
-            let bytes_per_s = share(bytes, phase.wall_s);
+            let bytes_per_s = share(bytes, wall_s);
             Some(PhaseReads {
                 name: found.name.clone(),
                 samples: found.samples,

@@ -20,9 +20,9 @@ const READ: &str = "memory-read";
 const READ_PERIOD: u64 = 20_011;
 /// Bytes that a sample of a read stands for: lines have 64 bytes.
 pub(crate) const BYTES_PER_READ_SAMPLE: u64 = 64 * READ_PERIOD;
-/// What AMD's processors since Zen 3 count: lines that come from memory into the first cache, and those that are fetched ahead into the second.
+/// Events of AMD's processors since Zen 3: lines that come from memory into the first cache, and those that are fetched ahead into the second.
 const READS_OF_AMD: [&str; 2] = ["cpu/event=0x44,umask=0x48/", "cpu/event=0x72,umask=0xff/"];
-/// What the others count, Intel's with the lines that the hardware fetches ahead.
+/// Event of other processors; on Intel's it includes the lines that the hardware fetches ahead.
 const READS: &str = "cache-misses";
 
 /// Events that together count the lines that are read from memory.

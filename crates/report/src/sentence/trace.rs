@@ -151,9 +151,15 @@ fn launched(file: &FileFindings) -> String {
 }
 
 fn saved_from(file: &FileFindings) -> String {
+    // What would be saved is a mean over the steps, too.
+    let mean_us = file.bound.parts.total_us() / file.steps.len().max(1) as f64;
     match &file.step_summary {
-        Some(summary) => format!("of {}", time(summary.median_us)),
-        None => format!("of {}", time(file.bound.parts.total_us())),
+        Some(summary) if mean_us > UNEVEN * summary.median_us => format!(
+            "of {} on average, where the median step takes {}: a few steps are far longer",
+            time(mean_us),
+            time(summary.median_us)
+        ),
+        _ => format!("of {}", time(mean_us)),
     }
 }
 
@@ -164,6 +170,9 @@ pub(crate) fn answers(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     let ranks = if analysis.ranks.len() > MOST_APART { grouped_bounds(analysis) } else { bounds(analysis) };
     job.into_iter().chain(ranks).collect()
 }
+
+/// A mean step above so many median ones is that of a few long steps.
+const UNEVEN: f64 = 1.5;
 
 /// Ranks that are described one by one; more are grouped by what bounds them.
 pub(crate) const MOST_APART: usize = 8;
@@ -290,6 +299,12 @@ fn trace_finding(finding: &TraceFinding) -> String {
                 1 => "of the one step there is".to_owned(),
                 steps => format!("of a step (median of {steps} steps)"),
             };
+            if *share > 1.0 && *steps > 0 {
+                // Host threads are added up.
+                return format!(
+                    "{category} takes {share:.1} times the length of a step, on several threads at once"
+                );
+            }
             format!("{category} takes {} {of}", percent(*share))
         }
         TraceFinding::ExposedCommunication { share, us, of_us, hidden } => format!(

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Collectives that are listed one by one: those that were waited for longest.
 const MOST_LISTED: usize = 1000;
-/// A rank is named when it arrives last in at least this part of the collectives.
-const MOSTLY_LAST: f64 = 0.5;
+/// A rank is named when at least this part of all waiting is for it.
+const MOSTLY_AWAITED: f64 = 0.5;
 /// And when the others wait for it for more than this part of a step.
 const WORTH_NAMING: f64 = 0.02;
 
@@ -98,6 +98,9 @@ pub struct JobRank {
     pub last_in: usize,
     /// Time in collectives before the last rank arrived; time in several at once counts once.
     pub wait_us: f64,
+    /// Waiting by the rank that it is for, an index in `ranks`.
+    #[serde(skip)]
+    pub waited_for_us: BTreeMap<usize, f64>,
     /// Time that the other ranks waited on average in those collectives in which this one arrived last.
     pub others_waited_us: f64,
     /// Clock of the rank; `None` where too few collectives have all ranks.
@@ -178,6 +181,11 @@ impl<'a> Timed<'a> {
         Some(Self { matched, first, latest: last.start, last: last.file, end: end.max(last.start) })
     }
 
+    /// Whether the file arrives after all others; no file does where all arrive at once.
+    fn waits_for(&self, file: usize) -> bool {
+        self.last == file && self.latest > self.first
+    }
+
     fn transfer(&self) -> i64 {
         self.end - self.latest
     }
@@ -226,12 +234,17 @@ impl Job {
 
     /// Ranks that communicate mostly because one arrives last are bound by that one.
     pub(crate) fn bind(&self, files: &mut [FileFindings]) {
-        let Some(TraceFinding::LastToArrive { source, .. }) = &self.finding else { return };
+        if !matches!(self.finding, Some(TraceFinding::LastToArrive { .. })) {
+            return;
+        }
         for (index, (file, row)) in files.iter_mut().zip(&self.ranks).enumerate() {
-            if FindingSource::of(row.rank, &row.file) == *source {
+            // A rank that others wait for may itself wait for a third.
+            let most = row.waited_for_us.iter().max_by(|a, b| a.1.total_cmp(b.1));
+            let Some((awaited, wait_us)) = most.and_then(|(of, us)| Some((self.ranks.get(*of)?, *us))) else {
                 continue;
-            }
-            file.bound.wait_for(source, row.wait_us, file.steps.len());
+            };
+            let source = FindingSource::of(awaited.rank, &awaited.file);
+            file.bound.wait_for(&source, wait_us, file.steps.len());
             for (step, waits) in file.steps.iter_mut().zip(&self.steps) {
                 let wait_us = waits.wait_us.get(index).copied().unwrap_or(0.0);
                 if step.limit.is_straggler(&step.parts, wait_us) {
@@ -241,7 +254,7 @@ impl Job {
         }
     }
 
-    /// Returns the rank that most collectives wait for.
+    /// Returns the rank that is waited for longest.
     fn last_to_arrive(
         &self,
         files: &[FileFindings],
@@ -249,8 +262,8 @@ impl Job {
         corrections: &[i64],
     ) -> Option<TraceFinding> {
         let most = |(_, a): &(usize, &JobRank), (_, b): &(usize, &JobRank)| {
-            (a.last_in, a.others_waited_us)
-                .partial_cmp(&(b.last_in, b.others_waited_us))
+            (a.others_waited_us, a.last_in)
+                .partial_cmp(&(b.others_waited_us, b.last_in))
                 .unwrap_or(std::cmp::Ordering::Equal)
         };
         let (index, row) = self.ranks.iter().enumerate().max_by(most)?;
@@ -259,7 +272,8 @@ impl Job {
         let steps = files.iter().map(|file| file.steps.len()).min().unwrap_or(0);
         let wait_us = row.others_waited_us / steps.max(1) as f64;
         let whole_us = step_us.unwrap_or(self.span_us);
-        if (row.last_in as f64) < MOSTLY_LAST * self.collectives as f64
+        let all_waited = sum(self.ranks.iter().map(|row| row.others_waited_us));
+        if row.others_waited_us < MOSTLY_AWAITED * all_waited
             || row.last_in == 0
             || share(wait_us, whole_us) < WORTH_NAMING
         {
@@ -267,7 +281,7 @@ impl Job {
         }
         let own = files.get(index)?;
         let correction = corrections.get(index).copied().unwrap_or(0);
-        let late = timed.iter().filter(|found| found.last == index);
+        let late = timed.iter().filter(|found| found.waits_for(index));
         let in_steps: BTreeSet<usize> =
             late.filter_map(|found| step_at(own, found.latest + correction)).collect();
         Some(TraceFinding::LastToArrive {
@@ -282,36 +296,46 @@ impl Job {
 }
 
 fn ranks(files: &[FileFindings], timed: &[Timed<'_>], clocks: &[Option<ClockOffset>]) -> Vec<JobRank> {
-    let mut wait = vec![0_i64; files.len()];
-    for (member, nanos) in waits_once(timed.iter()) {
-        if let Some(wait) = wait.get_mut(member.file) {
-            *wait += nanos;
+    let mut waits = vec![BTreeMap::<usize, i64>::new(); files.len()];
+    for Wait { member, nanos, last } in waits_once(timed.iter()) {
+        if let Some(waits) = waits.get_mut(member.file).filter(|_| nanos > 0) {
+            *waits.entry(last).or_default() += nanos;
         }
     }
     let (mut last_in, mut others_waited) = (Vec::new(), Vec::new());
     for file in 0..files.len() {
-        let late = || timed.iter().filter(|found| found.last == file);
+        let late = || timed.iter().filter(|found| found.waits_for(file));
         last_in.push(late().count());
         others_waited.push(mean_wait(late()));
     }
-    let rows = files.iter().zip(clocks).zip(wait).zip(last_in).zip(others_waited);
-    rows.map(|((((file, clock), wait), last_in), others_waited_us)| JobRank {
+    let rows = files.iter().zip(clocks).zip(waits).zip(last_in).zip(others_waited);
+    rows.map(|((((file, clock), waits), last_in), others_waited_us)| JobRank {
         rank: file.rank,
         file: file.file.clone(),
         last_in,
-        wait_us: us(wait),
+        wait_us: us(waits.values().sum()),
+        waited_for_us: waits.into_iter().map(|(last, nanos)| (last, us(nanos))).collect(),
         others_waited_us,
         clock: *clock,
     })
     .collect()
 }
 
+/// Waiting of a rank in a collective for the last one.
+struct Wait<'a> {
+    member: &'a matching::Member,
+    nanos: i64,
+    last: usize,
+}
+
 /// Returns the waits by their start, each without the part in which its rank already waits in an earlier collective.
-fn waits_once<'a>(timed: impl Iterator<Item = &'a Timed<'a>>) -> Vec<(&'a matching::Member, i64)> {
-    let mut waits: Vec<(&matching::Member, i64)> = timed.flat_map(Timed::waits).collect();
-    waits.sort_by_key(|(member, nanos)| (member.start, *nanos));
+fn waits_once<'a>(timed: impl Iterator<Item = &'a Timed<'a>>) -> Vec<Wait<'a>> {
+    let of_one =
+        |found: &'a Timed<'a>| found.waits().map(|(member, nanos)| Wait { member, nanos, last: found.last });
+    let mut waits: Vec<Wait<'a>> = timed.flat_map(of_one).collect();
+    waits.sort_by_key(|wait| (wait.member.start, wait.nanos));
     let mut until: BTreeMap<usize, i64> = BTreeMap::new();
-    for (member, nanos) in &mut waits {
+    for Wait { member, nanos, .. } in &mut waits {
         let end = member.start + *nanos;
         let until = until.entry(member.file).or_insert(member.start);
         *nanos = (end - member.start.max(*until)).max(0);
@@ -328,7 +352,7 @@ fn mean_wait<'a>(late: impl Iterator<Item = &'a Timed<'a>>) -> f64 {
         by_size.entry(others).or_default().push(found);
     }
     let mean = |(others, list): (usize, Vec<&Timed<'_>>)| {
-        us(waits_once(list.into_iter()).iter().map(|(_, nanos)| nanos).sum()) / others as f64
+        us(waits_once(list.into_iter()).iter().map(|wait| wait.nanos).sum()) / others as f64
     };
     sum(by_size.into_iter().map(mean))
 }
@@ -416,7 +440,7 @@ fn steps(files: &[FileFindings], timed: &[Timed<'_>], corrections: &[i64]) -> Ve
     let names = files.first().into_iter().flat_map(|file| &file.steps).take(count);
     let mut rows: Vec<StepWaits> =
         names.map(|step| StepWaits { name: step.name.clone(), wait_us: vec![0.0; files.len()] }).collect();
-    for (member, nanos) in waits_once(timed.iter()) {
+    for Wait { member, nanos, .. } in waits_once(timed.iter()) {
         let (Some(file), Some(correction)) = (files.get(member.file), corrections.get(member.file)) else {
             continue;
         };

@@ -73,6 +73,10 @@ impl Experiment {
                     _ => format!("{model}, {}", ranks_text(world)),
                 };
                 for processor in &processors {
+                    let name = match processors.len() {
+                        1 => name.clone(),
+                        _ => format!("{name}, {processor}"),
+                    };
                     let of: Vec<&CellFindings> =
                         cells.iter().copied().filter(|cell| cell.processor == *processor).collect();
                     experiment.decomposition.extend(Decomposition::of(&of, &name, rounds));

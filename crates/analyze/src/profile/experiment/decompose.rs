@@ -42,7 +42,7 @@ pub struct Component {
     pub by_difference_s: Estimate,
     /// The second minus the first, round by round.
     pub disagreement_s: Estimate,
-    /// Of the step, by its phases.
+    /// Of the step, by the medians of its parts: the shares sum to 1.
     pub share: f64,
     /// The disagreement's interval (of few rounds: its range) includes zero, or it is below one per cent of the step.
     pub agrees: bool,
@@ -151,10 +151,15 @@ impl Decomposition {
                     .collect(),
                 by_difference_s: Estimate::of(&difference),
                 agrees: is_small || disagreement_s.spans(0.0),
-                share: share(by_phases_s.median, step_s.median),
+                share: 0.0,
                 by_phases_s,
                 disagreement_s,
             });
+        }
+        // Medians of parts do not sum to the median step: shares are of their sum.
+        let sum: f64 = components.iter().map(|part| part.by_phases_s.median).sum();
+        for part in &mut components {
+            part.share = share(part.by_phases_s.median, sum);
         }
         let of = cell("full")?;
         let (model, processor) = (of.model.clone(), of.processor.clone());
@@ -179,12 +184,12 @@ pub struct PartShare {
 /// Returns the shares of a step's parts by its phases, in their order.
 pub(super) fn shares_by_phases(cell: &CellFindings, rounds: u64) -> Vec<PartShare> {
     let by_round = Rounds::of(&cell.profile, rounds);
-    let step = Estimate::of(&by_round.step()).median;
-    let of = |part: PartDefinition| {
-        let seconds = by_round.phases(|name| (part.belongs)(StepPhase::from_name(name)));
-        PartShare { name: part.name, share: share(Estimate::of(&seconds).median, step) }
-    };
-    RECIPES.into_iter().map(of).collect()
+    let seconds = RECIPES.map(|part| {
+        let of_rounds = by_round.phases(|name| (part.belongs)(StepPhase::from_name(name)));
+        (part.name, Estimate::of(&of_rounds).median)
+    });
+    let sum = seconds.iter().map(|(_, seconds)| seconds).sum();
+    seconds.map(|(name, seconds)| PartShare { name, share: share(seconds, sum) }).to_vec()
 }
 
 /// The name of the part that makes batches.

@@ -197,7 +197,7 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
             None => experiment.recorded(&parts.model),
         };
         let Some(cell) = recorded else { continue };
-        let name = own.map_or(&parts.model, |own| &own.name);
+        let name = own.map_or(&parts.name, |own| &own.name);
         // Where the two ways disagree one of them is wrong: no advice is given.
         let is_trusted = |layer: &&PhaseRow| {
             let phase = layer.name.split('/').next().unwrap_or_default();
@@ -205,6 +205,7 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
             of_phase.into_iter().all(|part| part.agrees)
         };
         let layer = cell.profile.parts.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(is_trusted);
+        let layer = layer.filter(|_| cell.processor == parts.processor);
         out.extend(layer.map(|layer| NextStep::LargestLayer {
             model: name.clone(),
             layer: layer.name.clone(),

@@ -117,7 +117,9 @@ impl RunProfile {
     pub fn with_memory_reads(mut self, found: Result<(ReadCounter, FunctionSamples), NotCounted>) -> Self {
         self.memory_reads = Some(match found {
             Ok((counter, samples)) => {
-                MemoryReads::Counted(CountedReads::of(counter, &samples, &self.phases, self.steps))
+                let wall_s =
+                    |name: &str| self.phases.iter().find(|row| row.name == name).map(|row| row.wall_s);
+                MemoryReads::Counted(CountedReads::of(counter, &samples, wall_s, self.steps))
             }
             Err(reason) => MemoryReads::NotCounted(reason),
         });
