@@ -153,7 +153,7 @@ fn standard_errors_give_a_ceiling() {
     for a in 0..40 {
         for b in 0..a {
             let score = f64::from((a * 7919 + b * 104_729 + a * b * 31) % 1009) / 1009.0;
-            let error = if (a + b) % 2 == 0 { 0.2 } else { 0.0 };
+            let error = if (a + b) % 2 == 0 { 0.2 } else { 0.05 };
             writeln!(text, "KIN{a}\tKIN{b}\t{score:.6}\t{error}").unwrap();
             scores.push(score);
             squared_errors += error * error;
@@ -177,6 +177,10 @@ fn standard_errors_give_a_ceiling() {
         .prints(&["ceiling: measuring again gives Pearson 0.7", "from the standard errors of 780 scores"]);
     home.ok("data verify k562");
 
+    // An error of 0 is not known.
+    home.write("zeros.tsv", text.replace("\t0.05\n", "\t0\n"));
+    home.ok("-q data import zeros --screen zeros.tsv,standard-error=se");
+    assert_eq!(home.json("--json data show zeros")["ceiling"]["sets"], 380);
     home.write("bad.tsv", text.replacen("\t0.2\n", "\t-0.2\n", 1));
     home.fails(
         "data import bad --screen bad.tsv,standard-error=se",
@@ -498,4 +502,43 @@ fn wrong_tables_of_features_are_refused_by_line_and_column() {
         home.run("data import x --screen screen.tsv --features table:bad.csv").warns(&[words]);
     }
     assert!(!home.exists("x"));
+}
+
+#[test]
+fn copies_of_a_pair_measure_no_error() {
+    let home = Home::empty();
+    let (mut mirrored, mut names) = ("gene_a\tgene_b\tscore\n".to_owned(), Vec::new());
+    for a in 0..20 {
+        names.push(format!("YAL{a:03}W"));
+        for b in 0..a {
+            let score = f64::from((a * 7 + b * 13) % 29) / 10.0 - 1.4;
+            writeln!(mirrored, "YAL{a:03}W\tYAL{b:03}W\t{score}\nYAL{b:03}W\tYAL{a:03}W\t{score}").unwrap();
+        }
+    }
+    home.write("genes.txt", names.join("\n") + "\n");
+    home.write("mirrored.tsv", mirrored);
+    home.ok("data import twice --genes list:genes.txt --screen mirrored.tsv")
+        .prints(&["190 measurements merged", "warning: 190 of them have the score of the earlier one"]);
+    let shown = home.ok("data show twice");
+    assert!(!shown.stdout.contains("ceiling"), "{}", shown.stdout);
+}
+
+#[test]
+fn marks_of_missing_alleles_and_words_for_kinds_in_any_case_are_understood() {
+    let home = Home::empty();
+    home.write("genes.txt", "YAL001W\nYAL002W\nYAL003W\n");
+    home.write(
+        "alleles.tsv",
+        "a\tal_a\tb\tal_b\tscore\nYAL001W\tNA\tYAL002W\t-\t0.5\nYAL001W\tDeletion\tYAL003W\tKO\t0.25\n",
+    );
+    let import = "data import out-alleles --genes list:genes.txt --screen table:alleles.tsv,genes=a+b,allele-columns=al_a+al_b";
+    home.ok(import).prints(&["deletion 1", "unspecified 1"]);
+    home.write(
+        "kinds.tsv",
+        "a\tb\thow\tscore\nYAL001W\tYAL002W\tDeletion\t0.5\nYAL001W\tYAL002W\tdeletion\t0.75\nYAL001W\tYAL003W\tDAmP\t0.25\n",
+    );
+    home.ok(
+        "data import out-kinds --genes list:genes.txt --screen table:kinds.tsv,genes=a+b,kind-column=how",
+    )
+    .prints(&["deletion 1", "damp 1", "1 repeat merged"]);
 }

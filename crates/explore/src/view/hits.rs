@@ -433,9 +433,13 @@ pub(super) fn cytoscape(explorer: &Explorer, query: &Query) -> Result<HttpAnswer
 
 pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Problem> {
     let rows = Listed::of(explorer, query)?.rows;
-    let rows = rows.into_iter().map(|row| -> [CsvCell; 9] {
+    let rows = rows.into_iter().map(|row| -> [CsvCell; 11] {
         let hit = row.document;
         let share = |of: fn(&FalseShare) -> f64| hit.false_share.as_ref().map(of);
+        let essential = hit.essential.as_ref().map_or("unknown".into(), |genes| match &genes[..] {
+            [] => "no".into(),
+            genes => genes.join(" ").into(),
+        });
         [
             hit.genes.join(" ").into(),
             hit.names.join(" ").into(),
@@ -445,10 +449,23 @@ pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Prob
             share(|found| found.low).into(),
             share(|found| found.high).into(),
             hit.regime.map_or("unknown", Regime::name).into(),
+            essential,
             hit.linkage.name().into(),
+            hit.distance.map(f64::from).into(),
         ]
     });
-    let columns =
-        ["genes", "names", "prediction", "sd", "false_share", "false_low", "false_high", "regime", "linkage"];
+    let columns = [
+        "genes",
+        "names",
+        "prediction",
+        "sd",
+        "false_share",
+        "false_low",
+        "false_high",
+        "regime",
+        "essential",
+        "linkage",
+        "distance",
+    ];
     Ok(HttpAnswer::csv("hits", &columns, rows))
 }

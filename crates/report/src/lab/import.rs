@@ -180,7 +180,7 @@ fn source_lines(report: &ImportReport) -> Vec<String> {
 
 /// Describes the measurements that joined an earlier one.
 fn merged(merged: Merged) -> String {
-    let Merged { same_alleles, other_alleles, unstated_alleles } = merged;
+    let Merged { same_alleles, other_alleles, unstated_alleles, .. } = merged;
     let total = merged.total();
     if other_alleles == 0 && unstated_alleles == 0 {
         return format!("{} merged", counted(total, "repeat"));
@@ -217,6 +217,14 @@ fn sample_lines(report: &ImportReport) -> Vec<String> {
         kinds.join(", "),
         merged(samples.merged_by_alleles)
     )];
+    let merged = samples.merged_by_alleles;
+    if merged.are_copies() {
+        lines.push(format!(
+            "  warning: {} of them have the score of the earlier one: they look like copies, such as pairs written in both directions, and tell \
+             nothing about the error of a score",
+            count(merged.copies)
+        ));
+    }
     if samples.of_several_alleles > 0 {
         let several = count(samples.of_several_alleles);
         lines.push(format!("  {several} of them have the mean score of different alleles of the same genes"));

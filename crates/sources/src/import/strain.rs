@@ -3,6 +3,7 @@
 //! A strain id is `GENE_suffixNNN`, or `GENE1+GENE2_tmNNN` for the double queries of Kuzmin. Only what the name states
 //! is believed: `cdc7-4` is an allele; that it is temperature-sensitive is known only of `_tsa` and `_tsq` strains.
 
+use crate::import::read::is_missing;
 use smallvec::SmallVec;
 use std::hash::{DefaultHasher, Hasher};
 use std::num::NonZeroU64;
@@ -30,6 +31,22 @@ impl PerturbationKind {
     /// Returns whether all alleles of a gene with this kind count as one, whatever their names.
     fn has_one_allele(self) -> bool {
         matches!(self, Self::Deletion | Self::Damp)
+    }
+
+    /// Returns the kind that a word states, in any case; `None` for other words.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        Some(match word.trim().to_ascii_lowercase().as_str() {
+            "deletion" | "deleted" | "del" | "delta" | "knockout" | "ko" | "\u{394}" | "\u{3b4}" => {
+                Self::Deletion
+            }
+            "ts" => Self::TemperatureSensitive,
+            "damp" => Self::Damp,
+            "suppressor" => Self::Suppressor,
+            "allele" => Self::Allele,
+            "unspecified" => Self::Unspecified,
+            "mixed" => Self::Mixed,
+            _ => return None,
+        })
     }
 
     /// The word in the `kind` column.
@@ -202,15 +219,18 @@ impl<'s> StrainId<'s> {
 
 /// Returns the kind of an allele in a column of its own.
 ///
-/// `DELETION` and `DAMP` are kinds of their own. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
-/// mutant: both are alleles of the gene they are listed under.
+/// Words for kinds, such as `DELETION` and `DAMP`, are kinds of their own. `delta ydr133c` deletes an overlapping reading frame, and
+/// `POL30-8` is a mutant: both are alleles of the gene they are listed under.
 pub(crate) fn kind_of_column(allele: &str) -> PerturbationKind {
-    match allele.to_ascii_uppercase().as_str() {
-        "" => PerturbationKind::Unspecified,
-        "DELETION" => PerturbationKind::Deletion,
-        "DAMP" => PerturbationKind::Damp,
-        _ => PerturbationKind::Allele,
+    if is_missing(allele) {
+        return PerturbationKind::Unspecified;
     }
+    PerturbationKind::of_word(allele).unwrap_or(PerturbationKind::Allele)
+}
+
+/// Returns the name of an allele in a column of its own; empty for a mark of a missing value.
+pub(crate) fn name_of_column(allele: &str) -> &str {
+    if is_missing(allele) { "" } else { allele }
 }
 
 /// The kind that an allele's name states: `ntg1Δ` (`ntg1_` in text exports, also `ntg1-delta`) is a deletion,

@@ -69,8 +69,9 @@ fn agreement(alleles: Alleles) -> (Merged, usize, Vec<(RepeatAlleles, usize, i64
     let mut text = "gene_a\tallele_a\tgene_b\tallele_b\ts_score\n".to_owned();
     for gene in 1..13 {
         // Two alleles with opposite effects, the first measured twice.
-        for (allele, sign) in [("x-1", 1), ("x-2", -1), ("x-1", 1)] {
-            writeln!(text, "YAL000W\t{allele}\tYAL{gene:03}W\tDELETION\t{}", sign * (gene * 5 % 13)).unwrap();
+        for (allele, effect) in [("x-1", 1.0), ("x-2", -1.0), ("x-1", 1.1)] {
+            let score = effect * f64::from(gene * 5 % 13);
+            writeln!(text, "YAL000W\t{allele}\tYAL{gene:03}W\tDELETION\t{score}").unwrap();
         }
     }
     let mut collector = MeasurementCollector::new(Duplicates::Mean);
@@ -86,11 +87,11 @@ fn agreement(alleles: Alleles) -> (Merged, usize, Vec<(RepeatAlleles, usize, i64
 #[test]
 fn only_true_repeats_are_merged_and_agreement_is_the_same_either_way() {
     let (apart, samples, agree) = agreement(Alleles::Apart);
-    assert_eq!(apart, Merged { same_alleles: 12, other_alleles: 0, unstated_alleles: 0 });
+    assert_eq!(apart, Merged { same_alleles: 12, other_alleles: 0, unstated_alleles: 0, copies: 0 });
     assert_eq!(samples, 24);
     assert_eq!(agree, [(RepeatAlleles::Same, 12, 1), (RepeatAlleles::Different, 12, -1)]);
     let (merged, samples, same) = agreement(Alleles::Merge);
-    assert_eq!(merged, Merged { same_alleles: 12, other_alleles: 12, unstated_alleles: 0 });
+    assert_eq!(merged, Merged { same_alleles: 12, other_alleles: 12, unstated_alleles: 0, copies: 0 });
     assert_eq!((samples, same), (12, agree));
 }
 

@@ -86,12 +86,26 @@ fn a_table_with_a_shifted_row() {
 
 #[test]
 fn a_column_of_yes_and_no_is_not_one_of_terms() {
-    for [yes, no] in [["1", "0"], ["TRUE", "False"], ["yes", "no"]] {
+    for [yes, no] in [["1", "0"], ["1.0", "0.0"], ["TRUE", "False"], ["T", "F"], ["yes", "no"], ["y", "n"]] {
         refused!(
             read_rows(&format!("gene\tterm\nYAL001C\t{yes}\nYAL002W\t{no}\n")),
             "go.tsv: the column of terms holds yes and no only, so every gene would be annotated; keep the rows of genes that are \
              meant, with the term itself, such as `essential`"
         );
+    }
+    for [yes, no] in [
+        ["essential", "nonessential"],
+        ["Essential", "non-essential"],
+        ["essential", "Dispensable"],
+        ["inviable", "viable"],
+        ["lethal", "viable"],
+        ["E", "NE"],
+        ["E", "V"],
+    ] {
+        for [first, second] in [[yes, no], [no, yes]] {
+            let read = read_rows(&format!("gene\tterm\nYAL001C\t{first}\nYAL002W\t{second}\n"));
+            assert!(message(&read.unwrap_err()).contains("holds a term and its opposite only"), "{yes} {no}");
+        }
     }
     // Rows of meant genes alone, and further terms, are fine.
     assert_eq!(pairs(read_rows("gene\tterm\nYAL001C\t1\n").unwrap()), [pair(0, "1")]);

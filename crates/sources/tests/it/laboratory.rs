@@ -129,6 +129,14 @@ fn a_matrix_of_query_strains_measures_pairs_twice() {
         read_scores(text, Some(MatrixShape::Symmetric)),
         "matrix.csv, line 2: the matrix is not symmetric: TFC3 and VPS8 has two scores; choose shape=query-rows or shape=query-columns"
     );
+    // One side was rounded, and one was never measured.
+    let rounded = b"gene,TFC3,VPS8,EFB1\nTFC3,,1,2\nVPS8,1.0000000000001,,4\nEFB1,2,3.9999999999999,\n";
+    let (samples, _) = read_scores(rounded, None).unwrap();
+    assert!(samples.iter().all(|sample| sample.duplicates == 1));
+    refused!(
+        read_scores(b"gene,TFC3,VPS8,EFB1\nTFC3,,1,2\nVPS8,0,,4\nEFB1,0,0,\n", None),
+        "matrix.csv: all cells on one side of the diagonal are 0, and those on the other are not; leave cells blank that were not measured"
+    );
     let wide = b"gene,TFC3,VPS8\nEFB1,1,2\nNTH2,3,4\n";
     for (shape, query) in
         [(None, &[][..]), (Some(MatrixShape::QueryRows), &[2]), (Some(MatrixShape::QueryColumns), &[0])]

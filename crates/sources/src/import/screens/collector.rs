@@ -1,7 +1,7 @@
 //! Measurements from all screens into samples: repeats merged within the same genes, kind and alleles, in the order in which
 //! they first appear.
 
-use super::repeats::{Repeated, repeats_of};
+use super::repeats::{Repeated, looks_copied, repeats_of};
 use super::ttest;
 use crate::import::fault;
 use crate::import::strain::{Allele, AlleleKey, PerturbationKind};
@@ -67,12 +67,19 @@ pub struct Merged {
     pub other_alleles: u64,
     /// Of alleles that a source does not state.
     pub unstated_alleles: u64,
+    /// Among the repeats and those of unstated alleles: with the very scores of the earlier ones.
+    pub copies: u64,
 }
 
 impl Merged {
     /// Returns the number of all.
     pub fn total(self) -> u64 {
         self.same_alleles + self.other_alleles + self.unstated_alleles
+    }
+
+    /// Returns whether these look like copies, such as pairs written in both directions: independent measurements are seldom equal.
+    pub fn are_copies(self) -> bool {
+        looks_copied(self.copies as usize, (self.same_alleles + self.unstated_alleles) as usize)
     }
 
     fn add(&mut self, first: Option<AlleleKey>, second: Option<AlleleKey>) {
@@ -169,10 +176,11 @@ impl SampleGroup {
         self.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
     }
 
-    /// Returns the squared standard error of the mean score, where every measurement has one.
+    /// Returns the squared standard error of the mean score, where every measurement has one. Equal scores are one measurement.
     fn squared_error(&self) -> Option<f64> {
         let is_known = self.error_variance.count == self.score.count;
-        is_known.then(|| self.error_variance.value / f64::from(self.score.count))
+        let measurements = if self.squares > 0.0 { self.score.count } else { 1 };
+        is_known.then(|| self.error_variance.value / f64::from(measurements))
     }
 
     /// Returns the first measurement, before others are merged.
@@ -346,6 +354,10 @@ impl MeasurementCollector {
             ));
         }
         self.merged.add(group.alleles, measured.alleles);
+        let is_equal = group.squares == 0.0 && group.score.value == measured.score;
+        let may_repeat =
+            group.alleles.is_none() || measured.alleles.is_none() || group.alleles == measured.alleles;
+        self.merged.copies += u64::from(is_equal && may_repeat);
         self.conflicting_queries += u64::from(group.query != query);
         if self.duplicates == Duplicates::First {
             return Ok(());
@@ -420,11 +432,8 @@ impl MeasurementCollector {
         for group in &self.groups {
             let in_query = group.genes.iter().enumerate().filter(|(index, _)| group.query >> index & 1 == 1);
             let query: SmallVec<[u32; 3]> = in_query.map(|(_, &gene)| gene).collect();
-            let p_value = if group.score.count > 1 {
-                ttest::p_value(group.score.value, group.squares, group.score.count)
-            } else {
-                (!group.p_value.is_nan()).then_some(group.p_value)
-            };
+            let tested = ttest::p_value(group.score.value, group.squares, group.score.count);
+            let p_value = tested.or((!group.p_value.is_nan()).then_some(group.p_value));
             samples.push(Sample {
                 alleles: &group.apart,
                 genes: &group.genes,

@@ -7,7 +7,7 @@ use super::sink::{NumberColumns, ScreenSink};
 use crate::import::fault;
 use crate::import::read::{ColumnNames, Quotes, Style};
 use crate::import::source::Source;
-use crate::import::strain::{Allele, Perturbation, kind_of_column};
+use crate::import::strain::{Allele, Perturbation, kind_of_column, name_of_column};
 use knockout_base::error::Error;
 
 /// Reads the pairs.
@@ -26,7 +26,7 @@ pub fn read(source: &Source<'_>, mut sink: ScreenSink<'_>) -> Result<ScreenCount
         let read = (|| {
             let values = numbers.read(&row)?;
             let alleles = [row.text(allele_a)?, row.text(allele_b)?]
-                .map(|name| Allele { kind: kind_of_column(name), name });
+                .map(|name| Allele { kind: kind_of_column(name), name: name_of_column(name) });
             let genes = [row.bytes(gene_a), row.bytes(gene_b)];
             sink.take(&row, &genes, 0, Perturbation::Alleles(&alleles), values).map(drop)
         })();

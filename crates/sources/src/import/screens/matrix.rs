@@ -199,15 +199,25 @@ impl ScoreMatrix {
     }
 
     fn first_difference(&self, mirrors: &Mirrors) -> Option<(usize, usize)> {
-        let mut different = self.mirrored(mirrors).filter(|(.., here, there)| here != there);
+        let mut different = self.mirrored(mirrors).filter(|(.., here, there)| !is_same(*here, *there));
         different.next().map(|(row, column, ..)| (row, column))
     }
 
     /// Decides between a symmetric matrix and one of query strains by the scores on both sides of the diagonal.
     fn guess(&self, mirrors: &Mirrors) -> Result<Option<MatrixShape>, Error> {
-        let (mut equal, mut different) = (0_usize, 0_usize);
+        let (mut equal, mut different, mut zeros) = (0_usize, 0_usize, [0_usize; 2]);
         for (.., here, there) in self.mirrored(mirrors) {
-            *(if here == there { &mut equal } else { &mut different }) += 1;
+            *(if is_same(here, there) { &mut equal } else { &mut different }) += 1;
+            zeros
+                .iter_mut()
+                .zip([here, there])
+                .for_each(|(zeros, score)| *zeros += usize::from(score == 0.0));
+        }
+        // One or two may be 0 by chance.
+        if different > 2 && zeros.contains(&(equal + different)) {
+            return Err(Error::damage(
+                "all cells on one side of the diagonal are 0, and those on the other are not; leave cells blank that were not measured",
+            ));
         }
         if different == 0 {
             return Ok(Some(MatrixShape::Symmetric));
@@ -237,6 +247,11 @@ impl ScoreMatrix {
         let text = |label: &[u8]| String::from_utf8_lossy(label).into_owned();
         format!("{} and {}", text(&self.rows[row].0), text(&self.columns[column]))
     }
+}
+
+/// Whether two scores are one that was rounded in different ways.
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
 /// Reads the cells of a row behind its label; leaves no scores of a row that cannot be read.

@@ -74,12 +74,20 @@ pub(super) fn repeats_of<'n>(
     }
     pairs
         .into_iter()
-        .filter(|(_, (first, _))| first.len() >= FEWEST_REPEATS)
+        .filter(|(_, (first, second))| {
+            let equal = first.iter().zip(second).filter(|(first, second)| first == second).count();
+            first.len() >= FEWEST_REPEATS && !looks_copied(equal, first.len())
+        })
         .filter_map(|((a, b, alleles), (first, second))| {
             let pearson = pearson(&first, &second)?;
             Some(Repeats { first: a.to_owned(), second: b.to_owned(), alleles, sets: first.len(), pearson })
         })
         .collect()
+}
+
+/// Returns whether so many of the repeats are equal to earlier ones that they are copies rather than measurements.
+pub(super) fn looks_copied(equal: usize, repeats: usize) -> bool {
+    equal > 0 && 10 * equal >= 9 * repeats
 }
 
 /// Returns the first two measurements of one allele, and the first ones of two different alleles, where there are such.
@@ -160,9 +168,22 @@ mod tests {
     fn groups_of_an_untold_kind_repeat_others() {
         let names = ["a", "b"];
         let alike: Vec<[u32; 2]> = (0..12).map(|row| [row, row + 12]).collect();
-        let single = |row: u32| measured(row, u16::from(row >= 12), -f64::from(row % 12));
+        let single = |row: u32| {
+            let scale = if row < 12 { -1.0 } else { -1.5 };
+            measured(row, u16::from(row >= 12), scale * f64::from(row % 12))
+        };
         let found = repeats_of(&[], &alike, &single, &names);
         assert_eq!((found.len(), found[0].sets), (1, 12));
         assert!(repeats_of(&[], &alike[..9], &single, &names).is_empty(), "nine are too few");
+    }
+
+    #[test]
+    fn copies_are_not_repeats() {
+        let twice = |row: u32, second: f64| [measured(row, 0, f64::from(row)), measured(row, 0, second)];
+        let found = |noise: f64| {
+            let all: Vec<Repeated> = (0..20).flat_map(|row| twice(row, f64::from(row) + noise)).collect();
+            repeats_of(&all, &[], &|row| measured(row, 0, 0.0), &["table"]).len()
+        };
+        assert_eq!((found(0.0), found(0.1)), (0, 1));
     }
 }

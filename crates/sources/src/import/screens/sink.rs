@@ -78,7 +78,10 @@ impl NumberColumns {
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, Error> {
         let numbers = Numbers {
             score: row.number(self.score, "a score, a finite number")?,
-            standard_error: row.maybe_number(self.standard_error, NOT_NEGATIVE)?,
+            // An error of 0 stands for one that is not known, as of a single measurement.
+            standard_error: row
+                .maybe_number(self.standard_error, NOT_NEGATIVE)?
+                .filter(|error| *error != 0.0),
             p_value: row.maybe_number(self.p_value, "a p-value from 0 to 1")?,
             fitness: row.maybe_number(self.fitness, "a fitness, a finite number")?,
             fitness_sd: row.maybe_number(self.fitness_sd, NOT_NEGATIVE)?,

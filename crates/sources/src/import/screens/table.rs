@@ -7,7 +7,7 @@ use crate::import::names::{Meaning, Names};
 use crate::import::read::{ColumnNames, DecimalMark, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::Source;
 use crate::import::strain::{
-    Allele, NamedAllele, Perturbation, PerturbationKind, kind_of_allele, kind_of_column,
+    Allele, NamedAllele, Perturbation, PerturbationKind, kind_of_allele, kind_of_column, name_of_column,
 };
 use knockout_base::error::Error;
 use std::collections::BTreeMap;
@@ -158,8 +158,10 @@ impl RowColumns<'_> {
         }
         let values = self.numbers.read(row)?;
         let stated = match self.kind {
-            Some(column) => Perturbation::Kind(row.text(column)?),
-            None => self.options.kind.map_or(Perturbation::Unstated, Perturbation::OfAll),
+            Some(column) => Perturbation::Kind(kind_word(row.text(column)?)),
+            None => {
+                self.options.kind.map_or(Perturbation::Unstated, |kind| Perturbation::OfAll(kind_word(kind)))
+            }
         };
         if stated.kind().is_empty() || stated.kind().len() > 40 {
             return Err(match self.kind {
@@ -179,7 +181,7 @@ impl RowColumns<'_> {
             if let Some(&column) = self.alleles.get(index)
                 && words.len() > before
             {
-                let name = row.text(column)?;
+                let name = name_of_column(row.text(column)?);
                 alleles.push(Allele { kind: kind_of_cell(name), name });
             }
             if index < self.options.query {
@@ -197,6 +199,11 @@ impl RowColumns<'_> {
         };
         sink.take(row, &words, query, perturbation, values).map(drop)
     }
+}
+
+/// Returns the usual word for a kind, or the word itself if there is none.
+fn kind_word(word: &str) -> &str {
+    PerturbationKind::of_word(word).map_or(word, |kind| kind.name())
 }
 
 /// Returns the kind of an allele in a cell: a word for it, or its name.

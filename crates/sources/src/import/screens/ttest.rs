@@ -1,7 +1,7 @@
 //! The p-value of a mean: a two-sided one-sample t-test against 0.
 
 /// The p-value of `t = mean / (s / √n)` with `n − 1` degrees of freedom; `None` for fewer than two values, or when all
-/// values are 0.
+/// are equal: copies measure no error.
 pub(crate) fn p_value(mean: f64, sum_of_squares: f64, count: u32) -> Option<f64> {
     if count < 2 {
         return None;
@@ -9,7 +9,7 @@ pub(crate) fn p_value(mean: f64, sum_of_squares: f64, count: u32) -> Option<f64>
     let freedom = f64::from(count - 1);
     let error = (sum_of_squares.max(0.0) / freedom / f64::from(count)).sqrt();
     if error == 0.0 {
-        return (mean != 0.0).then_some(0.0);
+        return None;
     }
     let t = mean / error;
     Some(incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)).clamp(0.0, 1.0))
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn the_ends_are_defined() {
         assert_eq!(p_of(&[0.3]), None);
-        assert_eq!(p_of(&[0.25, 0.25]), Some(0.0));
+        assert_eq!(p_of(&[0.25, 0.25]), None, "copies measure no error");
         assert_eq!(p_of(&[0.0, 0.0]), None);
     }
 }
