@@ -53,6 +53,7 @@ pub fn counted(value: impl TryInto<u128>, noun: &str) -> String {
 }
 
 /// Returns the form of the verb for a number of things.
+#[cfg(feature = "lab")]
 pub(crate) fn have(value: usize) -> &'static str {
     if value == 1 { "has" } else { "have" }
 }

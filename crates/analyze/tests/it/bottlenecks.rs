@@ -150,6 +150,28 @@ fn computing_is_not_hidden_behind_a_small_cause() {
 }
 
 #[test]
+fn work_side_by_side_takes_no_more_than_its_cause() {
+    // Two streams compute at once.
+    let recording = steps(10_000, |recording, at| {
+        recording.kernel_on(7, "gemm", at, at + 20, 9_900);
+        recording.kernel_on(8, "gemm", at, at + 20, 9_900);
+    });
+    let bound = expect(&recording, Limit::Device, 0.99, "gemm").bound;
+    assert!(bound.operation.is_some_and(|(_, share)| (0.98..1.0).contains(&share)));
+    // Computation hides the longer of two exchanges, so neither is named.
+    let recording = steps(10_000, |recording, at| {
+        recording.kernel_on(7, "gemm", at, at + 20, 5_980);
+        recording.kernel_on(8, "ncclDevKernel_AllGather", at, at + 20, 5_900);
+        recording.kernel_on(8, "ncclDevKernel_AllReduce", at, at + 6_000, 3_900);
+    });
+    let bound = analyze(&recording).bound;
+    assert!(
+        bound.operation.is_none_or(|(name, _)| name.contains("AllReduce")),
+        "an exchange that costs nothing"
+    );
+}
+
+#[test]
 fn a_blocking_copy() {
     let recording = steps(50_000, |recording, at| {
         recording.host("cpu_op", "aten::copy_", at, 31_000);

@@ -244,7 +244,10 @@ impl Job {
                 continue;
             };
             let source = FindingSource::of(awaited.rank, &awaited.file);
-            file.bound.wait_for(&source, wait_us, file.steps.len());
+            // Computation may hide the waiting as far as it hides communication.
+            let hidden = file.gpu.as_ref().and_then(|gpu| gpu.times.overlap).unwrap_or(0.0);
+            let hidden_us = share(hidden * file.bound.parts.communication_us, 1.0 - hidden);
+            file.bound.wait_for(&source, (wait_us - hidden_us).max(0.0), file.steps.len());
             for (step, waits) in file.steps.iter_mut().zip(&self.steps) {
                 let wait_us = waits.wait_us.get(index).copied().unwrap_or(0.0);
                 if step.limit.is_straggler(&step.parts, wait_us) {
