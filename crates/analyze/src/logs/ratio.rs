@@ -1,6 +1,6 @@
 //! Two logs beside each other: how many times as fast the second trains, and reasons to distrust the ratio.
 
-use super::row::LogRow;
+use super::row::{FiguresKind, LogRow};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -48,6 +48,9 @@ pub enum LogCondition {
     Printer,
 }
 
+/// Printed times below so many are a summary.
+const FEWEST_PRINTED: u64 = 5;
+
 /// Training in one log.
 struct LoggedTraining {
     it_per_s: f64,
@@ -64,7 +67,13 @@ impl LoggedTraining {
     fn of(rows: &[&LogRow]) -> Option<Self> {
         let measured = || rows.iter().filter(|row| row.it_per_s.is_some());
         let mut used: Vec<&&LogRow> = measured().filter(|row| row.bar == "training").collect();
-        if used.is_empty() {
+        let is_printed = |row: &LogRow| row.figures.kind == FiguresKind::TimePerStep;
+        let bar = measured().filter(|row| !is_printed(row)).max_by_key(|row| row.count);
+        // A line or two at the end of a run have start-up and evaluation in them; a bar measures steps.
+        let is_summary = used.iter().all(|row| is_printed(row) && row.count < FEWEST_PRINTED);
+        if let Some(bar) = bar.filter(|bar| is_summary && bar.count >= FEWEST_PRINTED) {
+            used = vec![bar];
+        } else if used.is_empty() {
             used.extend(measured().max_by_key(|row| row.count));
         }
         let steps: f64 = used.iter().map(|row| row.count as f64).sum();
@@ -72,7 +81,7 @@ impl LoggedTraining {
         let bound =
             |of: fn(&LogRow) -> Option<f64>| used.iter().map(|row| of(row)).collect::<Option<Vec<f64>>>();
         let printer = |row: &&&LogRow| match row.figures.kind {
-            super::row::FiguresKind::TimePerStep => row.name.clone(),
+            FiguresKind::TimePerStep => row.name.clone(),
             _ => "a progress bar".to_owned(),
         };
         (seconds > 0.0).then(|| Self {

@@ -64,3 +64,27 @@ fn a_missing_log_or_a_folder_is_2() {
     home.fails("logs none.log", 2, &["none.log", "does not exist"]);
     home.fails("logs .", 2, &["folder"]);
 }
+
+#[test]
+fn a_bar_is_compared_before_the_summary_of_a_whole_run() {
+    let home = Home::empty();
+    // The same steps at the same rate; the summaries have start-up and evaluation in them.
+    let log = |per_second: f64| {
+        let bar = (0..=20).map(|part| {
+            let (steps, seconds) = (50 * part, 5 * part);
+            format!(
+                "\r{:3}%|#####     | {steps}/1000 [{:02}:{:02}<00:10, 10.00it/s]",
+                5 * part,
+                seconds / 60,
+                seconds % 60
+            )
+        });
+        let summary =
+            format!("\n{{'train_runtime': 9.0, 'train_steps_per_second': {per_second}, 'epoch': 1.0}}\n");
+        bar.collect::<String>() + &summary
+    };
+    home.write("a.log", log(5.0));
+    home.write("b.log", log(8.0));
+    let ratio = &home.json("logs a.log b.log --json")["ratio"]["ratio"];
+    assert!((ratio.as_f64().unwrap() - 1.0).abs() < 1e-9, "{ratio}");
+}
