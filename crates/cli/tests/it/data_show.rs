@@ -76,7 +76,7 @@ fn a_gene_is_found_by_any_case_of_its_name() {
     assert_eq!(gene["networks"].as_array().unwrap().len(), networks);
     let systematic = gene["systematic"].as_str().unwrap();
     home.ok(&format!("data show tiny --gene {}", systematic.to_lowercase()))
-        .prints(&[systematic, "it is deleted in"]);
+        .prints(&[systematic, "it is perturbed in"]);
     home.fails("data show tiny --gene ZAL001CX", 2, &["did you mean", "ZAL001C"]);
 }
 

@@ -65,7 +65,7 @@ pub(super) fn page(explorer: &Explorer, query: &Query) -> Result<Page, Problem> 
         Fact::new("measured samples", count(document.samples)),
         Fact::new("mean score", or_dash(document.mean_score.map(score))),
         Fact::new(
-            "networks with an edge",
+            "networks with edges of it",
             count(document.networks.iter().filter(|one| one.edges > 0).count()),
         ),
         Fact::new("reactions that stop", count(document.reactions_stopped)),

@@ -124,7 +124,7 @@ pub fn gene_page(gene: &GeneDocument) -> Page {
     let mean = gene.mean_score.map(|mean| format!(", mean score {mean:.4}")).unwrap_or_default();
     let effects = [
         format!("reactions    {} stop without it", count(gene.reactions_stopped)),
-        format!("samples      it is deleted in {}{mean}", count(gene.samples)),
+        format!("samples      it is perturbed in {}{mean}", count(gene.samples)),
     ];
     sections.extend(lines("effects", effects));
     Page {
