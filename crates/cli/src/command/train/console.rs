@@ -70,15 +70,7 @@ impl<'a> TrainConsole<'a> {
             interrupted,
             deadline: max_time.and_then(|time| now.checked_add(time)),
             length: Length { epochs: config.epochs, batches, steps },
-            pace: RefCell::new(Pace {
-                count: 0,
-                steps: 0.0,
-                samples: 0.0,
-                seconds: 0.0,
-                validation_seconds: None,
-                is_announced: false,
-                next_line: now + FIRST_LINE_AFTER,
-            }),
+            pace: RefCell::new(Pace::new(now + FIRST_LINE_AFTER)),
         })
     }
 
@@ -205,6 +197,18 @@ impl<'a> TrainConsole<'a> {
 }
 
 impl Pace {
+    fn new(next_line: Instant) -> Self {
+        Self {
+            count: 0,
+            steps: 0.0,
+            samples: 0.0,
+            seconds: 0.0,
+            validation_seconds: None,
+            is_announced: false,
+            next_line,
+        }
+    }
+
     /// Adds a step.
     fn add(&mut self, samples: u64, seconds: f64) {
         let kept = (-seconds / MEMORY_OF_SPEED).exp();
@@ -238,15 +242,7 @@ mod tests {
 
     #[test]
     fn the_speed_is_that_of_the_last_minutes() {
-        let mut pace = Pace {
-            count: 0,
-            steps: 0.0,
-            samples: 0.0,
-            seconds: 0.0,
-            validation_seconds: None,
-            is_announced: false,
-            next_line: Instant::now(),
-        };
+        let mut pace = Pace::new(Instant::now());
         // Ten slow steps while other programs use the machine.
         (0..10).for_each(|_| pace.add(100, 60.0));
         assert!((pace.rate() - 100.0 / 60.0).abs() < 1e-9 && (pace.step_seconds() - 60.0).abs() < 1e-9);
