@@ -11,7 +11,7 @@ use crate::findings::bound::Limit;
 use crate::findings::collective::CollectiveKind;
 use crate::findings::finding::{FindingSource, TraceFinding};
 use crate::findings::share::sum;
-use knockout_base::stats::{median, share, us};
+use knockout_base::stats::{mean, median, share, us};
 use matching::Matched;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,7 +271,8 @@ impl Job {
         };
         let (index, row) = self.ranks.iter().enumerate().max_by(most)?;
         let lengths: Vec<f64> = files.iter().flat_map(|file| &file.steps).map(|step| step.us).collect();
-        let step_us = median(&lengths);
+        // Waiting is a mean over the steps, too.
+        let step_us = (!lengths.is_empty()).then(|| mean(&lengths));
         let steps = files.iter().map(|file| file.steps.len()).min().unwrap_or(0);
         let wait_us = row.others_waited_us / steps.max(1) as f64;
         let whole_us = step_us.unwrap_or(self.span_us);
