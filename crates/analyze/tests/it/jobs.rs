@@ -25,9 +25,15 @@ const USUAL: Rank = Rank { loading: 5000, compute: 10_000, clock: 0 };
 
 /// Traces of data-parallel training: load, compute, all-reduce, all ranks in step.
 fn traces(ranks: &[Rank]) -> Vec<String> {
-    let mut texts: Vec<Vec<String>> = vec![Vec::new(); ranks.len()];
+    traces_by_step(ranks.len(), |_, rank| ranks[rank])
+}
+
+/// Like [`traces`], of ranks that differ from step to step.
+fn traces_by_step(count: usize, rank_in: impl Fn(i64, usize) -> Rank) -> Vec<String> {
+    let mut texts: Vec<Vec<String>> = vec![Vec::new(); count];
     let mut step_start = 1_000_000;
     for step in 0..STEPS {
+        let ranks: Vec<Rank> = (0..count).map(|rank| rank_in(step, rank)).collect();
         let arrivals: Vec<i64> = ranks.iter().map(|rank| step_start + rank.loading + rank.compute).collect();
         let end = arrivals.iter().max().unwrap() + TRANSFER;
         for ((rank, arrival), events) in ranks.iter().zip(&arrivals).zip(&mut texts) {
@@ -74,7 +80,7 @@ fn traces(ranks: &[Rank]) -> Vec<String> {
     let whole = |(rank, events): (usize, &Vec<String>)| {
         format!(
             "{{\"distributedInfo\":{{\"rank\":{rank},\"world_size\":{}}},\"traceEvents\":[{}]}}",
-            ranks.len(),
+            count,
             events.join(",")
         )
     };
@@ -124,6 +130,24 @@ fn a_rank_that_loads_slowly_is_named_with_its_reason() {
         "{:?}",
         job.steps
     );
+}
+
+#[test]
+fn each_rank_is_bound_by_the_one_that_it_waits_for_longest() {
+    // Rank 2 is last in most steps by a little, rank 1 in the others by much.
+    let late = |compute| Rank { compute, ..USUAL };
+    let texts = traces_by_step(3, |step, rank| match (step % 10, rank) {
+        (0..6, 2) => late(USUAL.compute + 2_000),
+        (6.., 1) => late(USUAL.compute + 40_000),
+        _ => USUAL,
+    });
+    let analysis = Analysis::of(texts.iter().map(|text| findings(text)).collect());
+    let job = analysis.job.as_ref().unwrap();
+    let Some(TraceFinding::LastToArrive { source, .. }) = &job.finding else { panic!("{:?}", job.finding) };
+    assert_eq!(source, &FindingSource::Rank(1));
+    let waits_for = analysis.ranks.iter().map(|rank| rank.bound.waits_for.clone());
+    let one = || Some(FindingSource::Rank(1));
+    assert_eq!(waits_for.collect::<Vec<_>>(), [one(), None, one()]);
 }
 
 #[test]
