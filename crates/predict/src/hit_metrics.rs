@@ -193,9 +193,12 @@ impl Ranked<'_> {
 
     /// Returns the share of strong records among the [`K`] lowest predictions; of equal predictions that only fit in part, the share of all.
     fn precision(&self, weights: &[f64]) -> Option<f64> {
+        if self.order.len() <= K {
+            return None;
+        }
         let (mut left, mut hits) = (K as f64, 0.0);
         let equal = |a: &usize, b: &usize| self.predictions[*a] == self.predictions[*b];
-        for group in self.order.chunk_by(equal).filter(|_| self.order.len() > K) {
+        for group in self.order.chunk_by(equal) {
             let is_strong = |record: &&usize| self.scores[**record] < self.cut_offs.negative;
             let all: f64 = group.iter().map(|&record| weights[record]).sum();
             let strong: f64 = group.iter().filter(is_strong).map(|&record| weights[record]).sum();

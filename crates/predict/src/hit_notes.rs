@@ -5,6 +5,7 @@ use knockout_data::cell::{Annotations, Cell, Separation};
 use knockout_data::screen::{Dataset, Part, Regime, Samples, Split};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 /// Name of the annotations whose genes are essential.
 pub const ESSENTIAL: &str = "essential";
@@ -130,7 +131,8 @@ pub struct HitNotes<'a> {
     cell: &'a Cell,
     samples: &'a Samples,
     split: Option<&'a Split>,
-    trained: Option<TrainedGenes>,
+    /// Genes of the training part, computed when a regime is first needed.
+    trained: OnceLock<TrainedGenes>,
     essential: Option<&'a Annotations>,
     /// Rows of the hits among the samples.
     measured: HashMap<&'a [u32], Vec<u32>>,
@@ -157,7 +159,7 @@ impl<'a> HitNotes<'a> {
             cell,
             samples,
             split,
-            trained: split.map(|split| TrainedGenes::of(samples, cell.genes().len(), split)),
+            trained: OnceLock::new(),
             essential: cell.annotation(ESSENTIAL),
             measured,
         }
@@ -167,7 +169,10 @@ impl<'a> HitNotes<'a> {
     pub fn note(&self, genes: &[u32]) -> HitNote {
         let (linkage, distance) = self.linkage(genes);
         HitNote {
-            regime: self.trained.as_ref().map(|trained| trained.regime(genes)),
+            regime: self.split.map(|split| {
+                let trained = || TrainedGenes::of(self.samples, self.cell.genes().len(), split);
+                self.trained.get_or_init(trained).regime(genes)
+            }),
             measured: self.measured(genes),
             essential: self.essential_genes(genes),
             linkage,

@@ -78,5 +78,5 @@ pub use model::{
 pub use network_kernel::NetworkKernelOptions;
 pub use profile::ProfileOptions;
 pub use recalibrated::{Recalibrated, Solve, recalibrate};
-pub use stack::{StackOptions, StackPart};
+pub use stack::{MIN_WEIGHT_RECORDS, StackOptions, StackPart};
 pub use tensor::Tensor;

@@ -100,7 +100,7 @@ const WEIGHTS: &str = "stack.weights";
 const NEW_WEIGHTS: &str = "stack.new_weights";
 const PREFIX: &str = "stack";
 /// Minimum number of validation records with a cell, or without one, for weights of their own.
-const MIN_RECORDS: usize = 100;
+pub const MIN_WEIGHT_RECORDS: usize = 100;
 /// Minimum number of groups of records whose differences weights are fitted to.
 const MIN_GROUPS: usize = 8;
 /// Training records between which trees are grown: fewer do not determine them, and more would take long.
@@ -464,7 +464,7 @@ impl StackParts {
         let (known, new): (Vec<usize>, Vec<usize>) =
             (0..val.scores.len()).partition(|&record| self.has_cell(val.sets.get(record)));
         let all: Vec<usize> = (0..val.scores.len()).collect();
-        let records = |own: Vec<usize>| if own.len() < MIN_RECORDS { all.clone() } else { own };
+        let records = |own: Vec<usize>| if own.len() < MIN_WEIGHT_RECORDS { all.clone() } else { own };
         let fit = |used, records: Vec<usize>| {
             let groups = self.groups(val, &records);
             WeightProblem::new(&predictions, &val.scores, mean, &records, groups).validated(used, &records)
@@ -472,7 +472,7 @@ impl StackParts {
         let trees = self.trees.is_some();
         let of_new = [true, false, kernel, false, false, trees];
         let of_known = [true, low_rank, kernel, true, true, trees];
-        let is_in_folds = |folds: &OutOfFold| folds.trees.len() >= MIN_RECORDS;
+        let is_in_folds = |folds: &OutOfFold| folds.trees.len() >= MIN_WEIGHT_RECORDS;
         ChosenWeights {
             // Folds hold out many more new genes than the validation part has.
             new: if is_in_folds(new_folds) {
@@ -481,7 +481,7 @@ impl StackParts {
                 fit(of_new, records(new))
             },
             // A gene-disjoint validation part has no set of known genes.
-            known: if known.len() < MIN_RECORDS && is_in_folds(known_folds) {
+            known: if known.len() < MIN_WEIGHT_RECORDS && is_in_folds(known_folds) {
                 folded_weights(known_folds, of_known, mean)
             } else {
                 fit(of_known, records(known))

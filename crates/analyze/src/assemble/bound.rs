@@ -222,8 +222,9 @@ impl Naming<'_> {
         self.file.rules.role(category)
     }
 
-    /// The time of each operation of the device (or of the profiler) launched in steps, without those that only wait.
-    fn device_sums(&self, is: &dyn Fn(&Kind) -> bool) -> BTreeMap<Symbol, i64> {
+    /// Returns the largest operation of the device (or of the profiler) launched in steps. Where it takes longer than the cause, several
+    /// streams or computation hide some of it: it is named only if the others cannot be half of the cause.
+    fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> NamedTime {
         let file = self.file;
         let matches = |kind: &&Kind| (kind.is(Kind::DEVICE) || kind.is(Kind::OVERHEAD)) && is(kind);
         let mut sums: BTreeMap<Symbol, i64> = BTreeMap::new();
@@ -242,16 +243,9 @@ impl Naming<'_> {
             }
         }
         sums.retain(|name, _| !is_wait(file.text(*name)));
-        sums
-    }
-
-    /// The largest operation of the device. Where it takes longer than the cause, several streams or computation hide some of it: it is named only if the
-    /// others cannot be half of the cause.
-    fn device_operation(&self, is: &dyn Fn(&Kind) -> bool) -> NamedTime {
-        let sums = self.device_sums(is);
         let all_nanos: i64 = sums.values().sum();
         let (name, nanos) = sums.into_iter().rev().max_by_key(|&(_, nanos)| nanos)?;
-        let (name, own) = self.named(self.file.text(name), nanos)?;
+        let (name, own) = self.named(file.text(name), nanos)?;
         let others = share(us(all_nanos - nanos), self.total_us);
         (own <= ROUNDING * self.cause || others < 0.5 * self.cause).then(|| (name, own.min(self.cause)))
     }

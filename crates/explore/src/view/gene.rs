@@ -477,10 +477,6 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
     let partners = Partners::of(&shown, gene, query)?;
     let rows = partners.filtered(query).into_iter().map(|partner| -> [CsvCell; 12] {
         let hit = &partner.hit;
-        let essential = hit.essential.as_ref().map_or_else(
-            || "unknown".to_owned(),
-            |genes| if genes.is_empty() { "no".to_owned() } else { genes.join(" ") },
-        );
         [
             hit.genes.join(" ").into(),
             hit.names.join(" ").into(),
@@ -490,7 +486,7 @@ pub(super) fn partners_csv(explorer: &Explorer, query: &Query) -> Result<HttpAns
             partner.interval.map(|[_, high]| high).into(),
             partner.score.into(),
             hit.regime.map_or("unknown", Regime::name).into(),
-            essential.into(),
+            hit.essential_cell().into(),
             hit.linkage.name().into(),
             partner.part.map_or("none", Part::name).into(),
             MeasuredSample::cell(&hit.samples).into(),

@@ -436,10 +436,6 @@ pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Prob
     let rows = rows.into_iter().map(|row| -> [CsvCell; 11] {
         let hit = row.document;
         let share = |of: fn(&FalseShare) -> f64| hit.false_share.as_ref().map(of);
-        let essential = hit.essential.as_ref().map_or("unknown".into(), |genes| match &genes[..] {
-            [] => "no".into(),
-            genes => genes.join(" ").into(),
-        });
         [
             hit.genes.join(" ").into(),
             hit.names.join(" ").into(),
@@ -449,7 +445,7 @@ pub(super) fn csv(explorer: &Explorer, query: &Query) -> Result<HttpAnswer, Prob
             share(|found| found.low).into(),
             share(|found| found.high).into(),
             hit.regime.map_or("unknown", Regime::name).into(),
-            essential,
+            hit.essential_cell().into(),
             hit.linkage.name().into(),
             hit.distance.map(f64::from).into(),
         ]

@@ -49,7 +49,7 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
             share(|share| share.high),
             hit.regime.map_or("unknown", Regime::name).into(),
             if hit.measured { "yes" } else { "no" }.into(),
-            essential(hit).into(),
+            hit.essential_cell().into(),
             hit.linkage.name().into(),
             hit.distance.map(f64::from).into(),
             hit.measured_score.into(),
@@ -61,15 +61,6 @@ fn hit_sheet(list: &HitList<'_>) -> Sheet {
     Sheet {
         name: list.name.to_owned(),
         rows: [header].into_iter().chain(list.hits.iter().map(row)).collect(),
-    }
-}
-
-/// Names the essential genes of a hit, as `top.csv` does.
-fn essential(hit: &HitDocument) -> String {
-    match &hit.essential {
-        None => "unknown".to_owned(),
-        Some(genes) if genes.is_empty() => "no".to_owned(),
-        Some(genes) => genes.join(" "),
     }
 }
 

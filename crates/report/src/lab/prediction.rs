@@ -177,6 +177,15 @@ impl HitDocument {
         Some(HitKind { order: self.genes.len(), regime: self.regime?, class })
     }
 
+    /// Returns the essential genes for a cell of a table, as `top.csv` has them: `no` without any, `unknown` without annotations.
+    pub fn essential_cell(&self) -> String {
+        match self.essential.as_deref() {
+            None => "unknown".to_owned(),
+            Some([]) => "no".to_owned(),
+            Some(genes) => genes.join(" "),
+        }
+    }
+
     /// Returns what to consider before the set is tested.
     pub fn flags(&self) -> String {
         let measured =

@@ -11,7 +11,7 @@ use knockout_models::Model;
 use knockout_predict::baseline::Baseline;
 use knockout_predict::scorer::OpenRun;
 use knockout_predict::{TrainedGenes, ValidationPredictions};
-use knockout_solve::{Choice, TriedSetting};
+use knockout_solve::{Choice, MIN_WEIGHT_RECORDS, TriedSetting};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::run::{End, EpochTimes, MetricsLine, Run, RunSummary};
@@ -333,15 +333,13 @@ impl TrainingReport {
     }
 }
 
-/// Fewest records that weights of a stack are chosen on.
-const FEWEST_VALIDATED: usize = 100;
-
 /// Names the simple predictor that is the answer of a stack, where one is: of sets of known genes, and of others. `validated` are the
 /// validation records of both. Nothing is stated of sets that neither the validation part nor folds of the training part have.
 fn simple_answers(choices: &[Choice], validated: [usize; 2]) -> Vec<String> {
     let [known, new] = validated;
     // Where there are few, weights are chosen on all records.
-    let (has_known, has_new) = (known >= FEWEST_VALIDATED || new == 0, new >= FEWEST_VALIDATED || known == 0);
+    let (has_known, has_new) =
+        (known >= MIN_WEIGHT_RECORDS || new == 0, new >= MIN_WEIGHT_RECORDS || known == 0);
     let has_folds = choices.iter().any(|choice| choice.name == "stack.trees.known");
     let (validation, folds) = (Some("the validation part"), Some("folds of the training part"));
     let of_known = if has_known { validation } else { folds.filter(|_| has_folds) };
@@ -361,7 +359,7 @@ fn simple_answers(choices: &[Choice], validated: [usize; 2]) -> Vec<String> {
                 "{sets}: the additive ridge is the answer; no other part predicts {source} better"
             )),
             (None, _) if sets == KNOWN => Some(format!(
-                "{sets}: not validated, as no {FEWEST_VALIDATED} validation records have them; a random split measures them"
+                "{sets}: not validated, as no {MIN_WEIGHT_RECORDS} validation records have them; a random split measures them"
             )),
             _ => None,
         }

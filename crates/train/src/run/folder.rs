@@ -43,7 +43,7 @@ fn not_a_run(folder: &Path, missing: &str) -> Error {
     } else if folder.join("dataset.toml").is_file() {
         "it is a dataset, not a run directory; train a model on it and name its run".to_owned()
     } else if !folder.exists() {
-        "it is not a run directory: there is no such folder; `knockout runs` lists the runs below a folder"
+        "it is not a run directory, because it does not exist; list the runs below a folder with `knockout runs FOLDER`"
             .to_owned()
     } else {
         format!("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")
@@ -333,7 +333,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let nowhere = folder.path().join("nowhere");
         for (path, words) in
-            [(folder.path(), "there is no manifest.json"), (&nowhere, "there is no such folder")]
+            [(folder.path(), "there is no manifest.json"), (&nowhere, "because it does not exist")]
         {
             let error = RunFolder::open(path).unwrap_err();
             assert!(chain(&error).contains(words), "{error:?}");

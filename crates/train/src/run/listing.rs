@@ -168,8 +168,9 @@ impl RunSummary {
             .filter_map(|line| Some((line.val.pearson?, line.epoch + 1)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let last = lines.last();
-        // Steps that were saved behind the last line.
-        let saved = saved_progress(folder).filter(|(step, _)| last.is_none_or(|last| *step > last.step));
+        // Steps that were saved behind the last line; a solved model takes none.
+        let saved = (!is_solved).then(|| saved_progress(folder)).flatten();
+        let saved = saved.filter(|(step, _)| last.is_none_or(|last| *step > last.step));
         let unfinished = saved.map(|(_, spent)| spent).filter(|spent| spent.samples > 0.0);
         let times = || lines.iter().filter_map(|line| line.times);
         let sum = |of: fn(super::EpochTimes) -> f64, of_unfinished: fn(EpochSpent) -> f64| {
